@@ -1,0 +1,1 @@
+"""The Django project: settings, routing, pages, and runs over websockets."""

@@ -1,0 +1,5 @@
+"""Addresses of the lab pages and their runs."""
+
+from django.urls import URLPattern
+
+urlpatterns: list[URLPattern] = []
