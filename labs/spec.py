@@ -1,0 +1,260 @@
+"""A lab folder -> a validated, frozen LabSpec.
+
+    lab.toml   title, order, minutes, seed, scheduler, parameters, times, keys
+    page.md    the exercise
+    job.py     builds the job
+    data/      what its sources read
+
+Errors name file, line and mend; all that can be found at once are told at once. This module knows
+neither Django nor the engine: lab content may import it.
+"""
+
+import hashlib
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails, to_json
+
+from labs.markdown import render
+from labs.problems import LabInvalid, Problem
+from labs.toml_lines import line_of
+
+SLUG = r"^[a-z0-9]+(-[a-z0-9]+)*$"
+IDENTIFIER = r"^[a-z_][a-z0-9_]*$"
+
+Sentence = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class Strict(BaseModel):
+    """An unknown key is a mistake: it is usually a misspelt one."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Parameter(Strict):
+    """A number that the student may change before a run starts."""
+
+    name: Annotated[str, Field(pattern=IDENTIFIER)]
+    label: Sentence
+    unit: str = ""
+    default: int
+    minimum: int
+    maximum: int
+
+    @model_validator(mode="after")
+    def within_its_range(self) -> Self:
+        if not self.minimum <= self.default <= self.maximum:
+            raise ValueError(
+                f"default must lie between minimum and maximum, but {self.default} does not lie "
+                f"between {self.minimum} and {self.maximum}"
+            )
+        return self
+
+    def accept(self, value: object) -> int:
+        """Return `value` where a student may set it; else ValueError with a sentence."""
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise ValueError(f"{self.label} must be a whole number.")
+        if not self.minimum <= value <= self.maximum:
+            raise ValueError(f"{self.label} must lie between {self.minimum} and {self.maximum}.")
+        return value
+
+
+class Times(Strict):
+    """How event times are shown: never in the browser's zone."""
+
+    zone_minutes: Annotated[int, Field(ge=-14 * 60, le=14 * 60)] = 0
+    zone_name: str = "UTC"
+    format: Literal["time", "day and time", "milliseconds"] = "time"
+
+
+class LabFile(Strict):
+    """lab.toml."""
+
+    id: Annotated[str, Field(pattern=SLUG)]
+    title: Sentence
+    summary: Sentence
+    order: Annotated[int, Field(ge=0)]
+    minutes: Annotated[int, Field(ge=1, le=600)]
+    seed: Annotated[int, Field(ge=0, lt=2**53)]
+    scheduler: Literal["round_robin", "seeded_random", "manual"] = "round_robin"
+    job: str = "job.py"
+    times: Times = Times()
+    parameters: tuple[Parameter, ...] = ()
+    keys: dict[str, str] = {}
+
+    @model_validator(mode="after")
+    def parameters_have_different_names(self) -> Self:
+        names = [parameter.name for parameter in self.parameters]
+        if len(set(names)) < len(names):
+            raise ValueError("each parameter needs a name of its own")
+        return self
+
+
+@dataclass(frozen=True)
+class LabSpec:
+    """What the rest of the site knows of a lab. Times are minutes east of UTC, as in Flink's API."""
+
+    slug: str
+    title: str
+    summary: str
+    order: int
+    minutes: int
+    seed: int
+    scheduler: str
+    parameters: tuple[Parameter, ...]
+    time_zone_minutes: int
+    time_zone_name: str
+    time_format: str
+    key_names: tuple[tuple[str, str], ...]  # (key, what it stands for)
+    folder: Path
+    job_path: Path
+    data_dir: Path
+    page_html: str
+    digest: str  # SHA-256 of the folder: the lab's version
+
+    def parameter_values(self, chosen: dict[str, object]) -> dict[str, int]:
+        """Every parameter with its chosen or default value; ValueError with a sentence."""
+        known = {parameter.name: parameter for parameter in self.parameters}
+        for name in chosen:
+            if name not in known:
+                raise ValueError(f"This lab has no parameter named {name!r}.")
+        return {name: known[name].accept(chosen.get(name, known[name].default)) for name in known}
+
+
+def load_lab(folder: Path) -> LabSpec:
+    """Read and check a lab folder. Raises LabInvalid."""
+    folder = Path(folder)
+    texts = {name: read_text(folder / name) for name in ("lab.toml", "page.md")}
+    problems = [text for text in texts.values() if isinstance(text, Problem)]
+    lab: LabFile | None = None
+    if isinstance(texts["lab.toml"], str):
+        lab, found = parse_lab_toml(folder / "lab.toml", texts["lab.toml"])
+        problems += found
+    if lab:
+        problems += check_folder(folder, lab)
+    if problems or lab is None:
+        raise LabInvalid(problems)
+    return LabSpec(
+        slug=lab.id,
+        title=lab.title,
+        summary=lab.summary,
+        order=lab.order,
+        minutes=lab.minutes,
+        seed=lab.seed,
+        scheduler=lab.scheduler,
+        parameters=lab.parameters,
+        time_zone_minutes=lab.times.zone_minutes,
+        time_zone_name=lab.times.zone_name,
+        time_format=lab.times.format,
+        key_names=tuple(lab.keys.items()),
+        folder=folder,
+        job_path=folder / lab.job,
+        data_dir=folder / "data",
+        page_html=render(str(texts["page.md"])),
+        digest=folder_digest(folder),
+    )
+
+
+def read_text(path: Path) -> str | Problem:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        line = path.read_bytes()[: error.start].count(b"\n") + 1
+        return Problem("lab-not-utf8", "This is not UTF-8 text.", path, line, "Save it as UTF-8.")
+    except OSError:
+        return Problem("lab-file-missing", "This file is missing.", path, None, "Add it.")
+
+
+def parse_lab_toml(path: Path, text: str) -> tuple[LabFile | None, list[Problem]]:
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        sentence, _, position = str(error).partition(" (at ")
+        words = position.rstrip(")").replace(",", "").split()
+        last = max(1, len(text.splitlines()))
+        line = int(words[1]) if words[:1] == ["line"] else last
+        mend = "Write it as TOML: key = value, texts in double quotes."
+        return None, [Problem("lab-toml-syntax", f"{sentence}.", path, line, mend)]
+    # By way of JSON, because there pydantic's strict mode takes a list where a tuple is meant.
+    try:
+        return LabFile.model_validate_json(to_json(content)), []
+    except ValidationError as error:
+        return None, [explain(path, text, details) for details in error.errors()]
+
+
+def explain(path: Path, text: str, details: ErrorDetails) -> Problem:
+    """Turn one of pydantic's errors into a sentence with a place."""
+    location = details["loc"]
+    name = ".".join(str(part) for part in location if not isinstance(part, int)) or "lab.toml"
+    line = line_of(text, location)
+    kind, message = details["type"], details["msg"]
+    if kind == "missing":
+        return Problem(
+            "lab-key-missing", f"{name} is missing.", path, line, f"Add `{location[-1]} = …`."
+        )
+    if kind == "extra_forbidden":
+        return Problem(
+            "lab-key-unknown",
+            f"{name} is not a key of lab.toml.",
+            path,
+            line,
+            "Correct its spelling or take it out.",
+        )
+    if kind == "value_error":
+        sentence = f"{name}: {message.removeprefix('Value error, ')}."
+        return Problem("lab-value-wrong", sentence, path, line, "Change one of them.")
+    if kind == "string_pattern_mismatch":
+        mend = "Use small letters, digits and " + ("hyphens." if name == "id" else "underscores.")
+        return Problem(
+            "lab-value-wrong", f"{name} = {details['input']!r} has other signs.", path, line, mend
+        )
+    sentence = f"{name} = {details['input']!r} will not do."
+    return Problem("lab-value-wrong", sentence, path, line, f"{message}.")
+
+
+def check_folder(folder: Path, lab: LabFile) -> list[Problem]:
+    problems = []
+    toml = folder / "lab.toml"
+    line = line_of(toml.read_text(encoding="utf-8"), ("id",))
+    if lab.id != folder.name:
+        sentence = f"id is {lab.id!r}, but the folder is called {folder.name!r}."
+        problems.append(
+            Problem("lab-id-differs", sentence, toml, line, "Give both the same name.")
+        )
+    job = folder / lab.job
+    if not job.is_file():
+        mend = "Add it, with a function `build(env, parameters)`."
+        problems.append(Problem("lab-file-missing", "This file is missing.", job, None, mend))
+        return problems
+    try:
+        compile(job.read_bytes(), str(job), "exec")
+    except (SyntaxError, ValueError) as error:
+        at = getattr(error, "lineno", None)
+        sentence = f"This is not Python: {getattr(error, 'msg', error)}."
+        problems.append(Problem("lab-job-syntax", sentence, job, at, "Correct the line."))
+    return problems
+
+
+def files_of(folder: Path) -> list[Path]:
+    """The files that make up a lab's version: all but hidden ones and what Python leaves behind."""
+    return sorted(
+        path
+        for path in folder.rglob("*")
+        if path.is_file()
+        and path.suffix != ".pyc"
+        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+        and not path.name.endswith("~")
+    )
+
+
+def folder_digest(folder: Path) -> str:
+    """SHA-256 over names, sizes and contents, in the order of the names."""
+    digest = hashlib.sha256()
+    for path in files_of(folder):
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(folder).as_posix()}\0{len(content)}\0".encode())
+        digest.update(content)
+    return digest.hexdigest()
