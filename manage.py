@@ -26,7 +26,9 @@ def restart_in_own_environment():
     except bootstrap.CannotBootstrap as error:
         sys.exit(str(error))
     if os.path.abspath(sys.executable) == python:
-        sys.exit("Django cannot be imported though .venv is up to date: delete .venv and try again.")
+        sys.exit(
+            "Django cannot be imported though .venv is up to date: delete .venv and try again."
+        )
     os.execv(python, [python] + sys.argv)  # noqa: RUF005 (readable to an old Python)
 
 

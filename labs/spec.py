@@ -95,7 +95,7 @@ class LabFile(Strict):
 
 @dataclass(frozen=True)
 class LabSpec:
-    """What the rest of the site knows of a lab. Times are minutes east of UTC, as in Flink's API."""
+    """What the rest of the site knows of a lab. Time zones are minutes east of UTC."""
 
     slug: str
     title: str
@@ -221,9 +221,7 @@ def check_folder(folder: Path, lab: LabFile) -> list[Problem]:
     line = line_of(toml.read_text(encoding="utf-8"), ("id",))
     if lab.id != folder.name:
         sentence = f"id is {lab.id!r}, but the folder is called {folder.name!r}."
-        problems.append(
-            Problem("lab-id-differs", sentence, toml, line, "Give both the same name.")
-        )
+        problems.append(Problem("lab-id-differs", sentence, toml, line, "Give both the same name."))
     job = folder / lab.job
     if not job.is_file():
         mend = "Add it, with a function `build(env, parameters)`."

@@ -1,7 +1,7 @@
 """In which line of a TOML file a value stands.
 
-tomllib does not keep positions. This finds them again for the plain style that lab.toml is written in:
-`key = value` at the start of a line, under `[table]` and `[[array of tables]]` headers.
+tomllib does not keep positions. This finds them again for the plain style that lab.toml is written
+in: `key = value` at the start of a line, under `[table]` and `[[array of tables]]` headers.
 """
 
 import re

@@ -91,7 +91,9 @@ def run(command):
     if subprocess.call(command):
         raise CannotBootstrap(
             "`%s` failed, for the reason above; once that is mended, the same command goes on."
-            % " ".join(os.path.relpath(word, ROOT) if word.startswith(ROOT) else word for word in command)
+            % " ".join(
+                os.path.relpath(word, ROOT) if word.startswith(ROOT) else word for word in command
+            )
         )
 
 

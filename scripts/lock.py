@@ -14,6 +14,8 @@ FILES = {
     "requirements.lock": ["--group", "dev"],
     "requirements-bench.lock": ["--group", "bench", "--constraint", "requirements.lock"],
 }
+OPTIONS = ["--universal", "--python-version", "3.11", "--generate-hashes", "--quiet"]
+OPTIONS += ["--no-annotate", "--no-emit-index-url", "--no-emit-find-links"]
 
 
 def main() -> None:
@@ -23,9 +25,7 @@ def main() -> None:
     for name, arguments in FILES.items():
         project = ["pyproject.toml"] if name == "requirements.lock" else []
         subprocess.run(
-            [uv, "pip", "compile", *project, *arguments, "--output-file", name]
-            + ["--universal", "--python-version", "3.11", "--generate-hashes", "--quiet"]
-            + ["--no-annotate", "--no-emit-index-url", "--no-emit-find-links"],
+            [uv, "pip", "compile", *project, *arguments, *OPTIONS, "--output-file", name],
             cwd=ROOT,
             env={**os.environ, "UV_CUSTOM_COMPILE_COMMAND": "make lock"},
             check=True,

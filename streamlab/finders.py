@@ -11,7 +11,6 @@ from django.core.files.storage import FileSystemStorage
 
 from streamlab import fonts
 
-
 NAMES = (*(f"{face.name}.woff2" for face in fonts.FACES), *fonts.LICENCES)
 
 
@@ -40,6 +39,6 @@ class FontFinder(BaseFinder):
     def list(self, ignore_patterns: Iterable[str] | None) -> Iterable[Any]:
         fonts.build(self.folder)
         storage = FileSystemStorage(location=self.folder)
-        storage.prefix = self.prefix
+        storage.prefix = self.prefix  # type: ignore[attr-defined]  # collectstatic reads it
         for name in NAMES:
             yield name, storage

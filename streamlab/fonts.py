@@ -5,8 +5,8 @@ No font is committed. The full files come in the wheels `font-source-sans-pro` a
 a tenth of the size.
 
 "Source" is a reserved font name of the Open Font License, and a subset is a modification: inside
-the files the families are therefore called StreamLab Sans and StreamLab Serif. The licence texts are
-served beside the fonts.
+the files the families are therefore called StreamLab Sans and StreamLab Serif. The licence texts
+are served beside the fonts.
 """
 
 import hashlib
@@ -78,7 +78,11 @@ def recipe() -> str:
 
 def write_subset(face: Face, target: Path) -> None:
     options = Options(
-        flavor="woff2", layout_features=FEATURES, name_IDs=NAMES_KEPT, hinting=False, notdef_outline=True
+        flavor="woff2",
+        layout_features=FEATURES,
+        name_IDs=NAMES_KEPT,
+        hinting=False,
+        notdef_outline=True,
     )
     font = TTFont(str(package_file(face.package, face.source)), recalcTimestamp=False)
     subsetter = Subsetter(options)

@@ -114,6 +114,9 @@ RUN_STEPS_MAX = env.int("RUN_STEPS_MAX", default=200_000)
 RUN_MEMORY_MAX = env.int("RUN_MEMORY_MAX", default=64 * 1024 * 1024)
 RUN_IDLE_SECONDS = env.int("RUN_IDLE_SECONDS", default=600)
 RUN_ANONYMOUS_DAYS = env.int("RUN_ANONYMOUS_DAYS", default=30)
+# Per visitor and per run, never per address: a class shares one.
+RUN_MESSAGES_PER_SECOND = env.int("RUN_MESSAGES_PER_SECOND", default=100)
+RUN_MESSAGES_BURST = env.int("RUN_MESSAGES_BURST", default=300)
 
 # ---- what the browser gets -----------------------------------------------------------------------
 

@@ -1,8 +1,8 @@
 """Fixtures for the whole tree: a collected site, a live server, a browser.
 
-    server    tests.live.LiveServer, running, on the test's own database
-    browser   Chromium, started once; the test is skipped (or fails, see below) where there is none
-    page      a fresh page; the test fails when the console shows an error
+server    tests.live.LiveServer, running, on the test's own database
+browser   Chromium, started once; the test is skipped (or fails, see below) where there is none
+page      a fresh page; the test fails when the console shows an error
 """
 
 import os
@@ -33,7 +33,9 @@ skipped_for_want_of_a_browser: set[str] = set()
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Pages are tested with the static files that users get; the engine's tests need none."""
-    asked_for = [(Path.cwd() / argument.split("::")[0]).resolve() for argument in session.config.args]
+    asked_for = [
+        (Path.cwd() / argument.split("::")[0]).resolve() for argument in session.config.args
+    ]
     if all(path.is_relative_to(ENGINE_TESTS) for path in asked_for):
         return
     from django.core.management import call_command

@@ -211,7 +211,9 @@ def test_up_says_in_one_sentence_that_a_port_is_taken(tmp_path: Path) -> None:
 def test_an_old_python_gets_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bootstrap.sys, "version_info", (3, 9, 2))
     monkeypatch.setattr(bootstrap.shutil, "which", lambda name: None)
-    with pytest.raises(bootstrap.CannotBootstrap, match=r"needs Python 3\.11 .* this is Python 3\.9"):
+    with pytest.raises(
+        bootstrap.CannotBootstrap, match=r"needs Python 3\.11 .* this is Python 3\.9"
+    ):
         bootstrap.ensure()
 
 
