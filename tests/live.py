@@ -14,18 +14,19 @@ START_SECONDS = 30
 
 
 class LiveServer:
-    """`daphne streamlab.asgi:application`; may be killed and started again on the same port.
+    """daphne with the site, which may be killed and started again on the same port.
 
     url         http://127.0.0.1:<port>
     websocket   ws://127.0.0.1:<port>
     """
 
-    def __init__(self, database: str) -> None:
+    def __init__(self, database: str, application: str = "streamlab.asgi:application") -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
         self.websocket = f"ws://127.0.0.1:{self.port}"
         self.database = database
+        self.application = application
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> Self:
@@ -36,7 +37,7 @@ class LiveServer:
         }
         command = [sys.executable, "-m", "daphne", "-b", "127.0.0.1", "-p", str(self.port)]
         self.process = subprocess.Popen(
-            [*command, "-v", "0", "streamlab.asgi:application"], cwd=ROOT, env=environment
+            [*command, "-v", "0", self.application], cwd=ROOT, env=environment
         )
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:

@@ -9,10 +9,27 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 SETTINGS_PAGE = (ROOT / "docs" / "howto" / "settings.md").read_text(encoding="utf-8")
 
-WORDS = """
-    action attempt barrier branch channel checkpoint command event keyframe lab marker operator part
-    question record run step submission subtask
-""".split()
+WORDS = [
+    "action",
+    "attempt",
+    "barrier",
+    "branch",
+    "channel",
+    "checkpoint",
+    "command",
+    "event",
+    "keyframe",
+    "lab",
+    "marker",
+    "operator",
+    "part",
+    "question",
+    "record",
+    "run",
+    "step",
+    "submission",
+    "subtask",
+]
 
 
 def read(*parts: str) -> str:

@@ -15,12 +15,14 @@ from channels.testing import WebsocketCommunicator
 from django.contrib.sessions.models import Session
 from django.contrib.staticfiles.storage import staticfiles_storage
 from django.test import Client
+from websockets.sync.client import connect as websocket_connect
 
 from scripts import bootstrap
 from streamlab import addresses, fonts
 from streamlab.asgi import application
 from streamlab.secret_key import kept_secret_key
 from streamlab.websocket_hosts import AllowedHostValidator
+from tests.live import LiveServer
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ["/", "/glossary/", "/about/"]
@@ -84,10 +86,6 @@ def test_the_font_licences_are_served(client: Client) -> None:
 # ---- websockets ----------------------------------------------------------------------------------
 
 
-class Echo(AsyncWebsocketConsumer):
-    pass
-
-
 async def connects(app: object, headers: list[tuple[bytes, bytes]], path: str = "/ws/") -> bool:
     communicator = WebsocketCommunicator(app, path, headers=headers)
     connected, _ = await communicator.connect()
@@ -108,7 +106,7 @@ async def connects(app: object, headers: list[tuple[bytes, bytes]], path: str = 
     ],
 )
 async def test_a_websocket_needs_a_host_that_is_ours(hosts: list[bytes], welcome: bool) -> None:
-    app = AllowedHostValidator(Echo.as_asgi())
+    app = AllowedHostValidator(AsyncWebsocketConsumer.as_asgi())
     assert await connects(app, [(b"host", host) for host in hosts]) is welcome
 
 
@@ -121,6 +119,17 @@ async def test_a_websocket_of_a_foreign_page_is_refused(origin: bytes | None) ->
 async def test_a_websocket_to_nowhere_is_refused_without_a_traceback() -> None:
     headers = [(b"host", b"127.0.0.1"), (b"origin", b"http://127.0.0.1")]
     assert not await connects(application, headers, path="/no/such/socket/")
+
+
+def test_a_server_that_is_stopped_with_a_websocket_open_ends_cleanly(tmp_path: Path) -> None:
+    server = LiveServer(str(tmp_path / "db.sqlite3"), "tests.echo_asgi:application").start()
+    try:
+        with websocket_connect(server.websocket + "/") as socket:
+            socket.send("hello")
+            assert socket.recv(timeout=5) == "hello"
+            assert server.stop() == 0
+    finally:
+        server.kill()
 
 
 # ---- the start -----------------------------------------------------------------------------------
