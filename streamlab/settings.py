@@ -53,9 +53,9 @@ if DEBUG:
     INSTALLED_APPS.insert(0, "daphne")  # gives `runserver` websockets
 
 MIDDLEWARE = [
-    "streamlab.middleware.content_security_policy",
+    "streamlab.middleware.security_headers",
+    "streamlab.middleware.StaticFilesMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",

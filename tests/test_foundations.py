@@ -14,7 +14,7 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from channels.testing import WebsocketCommunicator
 from django.contrib.sessions.models import Session
 from django.contrib.staticfiles.storage import staticfiles_storage
-from django.test import Client
+from django.test import AsyncClient, Client
 from websockets.sync.client import connect as websocket_connect
 
 from scripts import bootstrap
@@ -77,10 +77,25 @@ def test_a_font_is_served_small_and_under_a_name_of_its_own(name: str) -> None:
     assert "Open Font License" in font["name"].getDebugName(13)
 
 
+async def test_static_files_are_sent_whole_in_part_or_not_at_all(async_client: AsyncClient) -> None:
+    url = staticfiles_storage.url("icon.svg")
+    whole = await async_client.get(url)
+    assert whole.content.startswith(b"<svg")
+    assert "immutable" in whole["Cache-Control"]
+    assert whole["X-Content-Type-Options"] == "nosniff"
+    part = await async_client.get(url, headers={"range": "bytes=0-3"})
+    assert (part.status_code, part.content) == (206, b"<svg")
+    known = await async_client.get(url, headers={"if-none-match": whole["ETag"]})
+    assert (known.status_code, known.content) == (304, b"")
+    assert (await async_client.post(url)).status_code == 405
+    squeezed = await async_client.get(url, headers={"accept-encoding": "br"})
+    assert squeezed["Content-Encoding"] == "br"
+
+
 def test_the_font_licences_are_served(client: Client) -> None:
     for name in fonts.LICENCES:
         response = client.get(staticfiles_storage.url(f"fonts/{name}"))
-        assert b"SIL OPEN FONT LICENSE" in b"".join(response.streaming_content)
+        assert b"SIL OPEN FONT LICENSE" in response.content
 
 
 # ---- websockets ----------------------------------------------------------------------------------
