@@ -19,7 +19,7 @@ if (BASE_DIR / ".env").is_file():
 # ---- this machine --------------------------------------------------------------------------------
 
 DEBUG = env.bool("DEBUG", default=False)
-VAR_DIR = Path(env.str("VAR_DIR", default=str(BASE_DIR / "var"))).resolve()
+VAR_DIR = (BASE_DIR / env.str("VAR_DIR", default="var")).resolve()
 VAR_DIR.mkdir(parents=True, exist_ok=True)
 SECRET_KEY = env.str("SECRET_KEY", default="") or kept_secret_key(VAR_DIR / "secret_key")
 

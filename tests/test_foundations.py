@@ -1,5 +1,6 @@
 """The site as a whole: pages, headers, static files, sockets, and the start."""
 
+import ast
 import os
 import re
 import stat
@@ -239,6 +240,11 @@ def test_an_old_python_gets_one_sentence(monkeypatch: pytest.MonkeyPatch) -> Non
         bootstrap.CannotBootstrap, match=r"needs Python 3\.11 .* this is Python 3\.9"
     ):
         bootstrap.ensure()
+
+
+@pytest.mark.parametrize("name", ["manage.py", "scripts/bootstrap.py"])
+def test_what_says_so_can_be_read_by_an_old_python(name: str) -> None:
+    ast.parse((ROOT / name).read_text(encoding="utf-8"), feature_version=(3, 5))
 
 
 def test_a_missing_ensurepip_gets_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
