@@ -9,7 +9,7 @@ VENV_PYTHON := .venv/bin/python
 help: ## what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: environment ## open StreamLab in this machine's browser (HOST=0.0.0.0: in the whole network)
+run: environment ## serve StreamLab on this machine (HOST=0.0.0.0: to the whole network)
 	@exec $(VENV_PYTHON) manage.py up
 
 test: environment ## every test; finds Chromium or installs it
