@@ -1,0 +1,137 @@
+"""What can happen next and what cannot, in canonical order, for a person to choose from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from engine.commands import FailSubtask, TriggerCheckpoint
+from engine.deployment import Slot
+from engine.job_state import FAILED, FINISHED, RESTARTING
+from engine.network.result_partition import shown_element
+from engine.values import text
+
+if TYPE_CHECKING:
+    from engine.runtime import Runtime
+
+
+def possible_actions(runtime: Runtime, default: str | None) -> list[dict[str, Any]]:
+    """Every enabled action; `default` is the id of the one that is next anyway."""
+    enabled = runtime.readiness.enabled()
+    return [
+        {**_shown(runtime, slot), "default": slot.action == default}
+        for number, slot in enumerate(runtime.deployment.slots)
+        if enabled >> number & 1
+    ]
+
+
+def impossible_actions(runtime: Runtime) -> list[dict[str, Any]]:
+    """Every action that has something to take and still cannot be taken, with the reason."""
+    if runtime.state in (FINISHED, FAILED, RESTARTING):
+        return []
+    held = runtime.readiness.nonempty & (runtime.readiness.blocked | runtime.readiness.stalled)
+    found = []
+    for number, slot in enumerate(runtime.deployment.slots):
+        if held >> number & 1:
+            code, sentence, about = runtime.why_not(slot)
+            found.append(
+                {
+                    **_shown(runtime, slot),
+                    "default": False,
+                    "reason": {"code": code, "sentence": sentence, "about": about},
+                }
+            )
+    return found
+
+
+def _shown(runtime: Runtime, slot: Slot) -> dict[str, Any]:
+    element = None
+    checkpoint = None
+    if slot.channel is not None:
+        brief = runtime.deployment.subtasks[slot.channel.sender].output.brief
+        element = shown_element(
+            slot.channel, slot.channel.taken, slot.channel.queue[0], brief
+        )._asdict()
+        checkpoint = element["checkpoint"]
+    elif slot.kind in ("trigger", "ack"):
+        checkpoint = next(
+            (
+                message.checkpoint
+                for message, _ in runtime.coordinator.messages
+                if slot.subtask in (message.to, message.sender)
+            ),
+            None,
+        )
+    return {
+        "id": slot.action,
+        "kind": slot.kind,
+        "subtask": slot.subtask,
+        "channel": slot.channel.name if slot.channel else None,
+        "split": slot.split.id if slot.split else None,
+        "element": element,
+        "checkpoint": checkpoint,
+        "label": _label(runtime, slot, element, checkpoint),
+    }
+
+
+def _label(
+    runtime: Runtime, slot: Slot, element: dict[str, Any] | None, checkpoint: int | None
+) -> str:
+    if slot.channel is not None and element is not None:
+        where = f"{slot.channel.sender} → {slot.channel.receiver}"
+        if element["kind"] == "record":
+            what = f"record {element['key']}" if element["key"] is not None else "a record"
+        elif element["kind"] == "barrier":
+            what = f"barrier {checkpoint}"
+        else:
+            what = "a watermark" if element["kind"] == "watermark" else "the end of input"
+        return f"Deliver {what} {where}"
+    if slot.split is not None:
+        split = slot.split
+        if split.offset >= len(split.entries):
+            return f"End {split.name} at {slot.subtask}"
+        return f"Read {split.name} at offset {split.offset} into {slot.subtask}"
+    if slot.kind == "trigger":
+        return f"Tell {slot.subtask} to start checkpoint {checkpoint}"
+    if slot.kind == "ack":
+        return f"Deliver the acknowledgement of checkpoint {checkpoint} from {slot.subtask}"
+    if slot.kind == "restart":
+        if runtime.rescale is not None:
+            return f"Restart from the savepoint with {runtime.rescale.operator} at parallelism {runtime.rescale.parallelism}"
+        latest = runtime.coordinator.storage.latest()
+        return (
+            f"Restart from checkpoint {latest.checkpoint}"
+            if latest
+            else "Restart from the beginning: there is no checkpoint"
+        )
+    if slot.kind == "timer":
+        return (
+            f"Emit the periodic watermark of {slot.subtask}"
+            if slot.subtask
+            else "Trigger the periodic checkpoint"
+        )
+    return f"Advance the clock to {(runtime.clock.next_due() or 0) / 1000:g} ms"
+
+
+def commands_offered(runtime: Runtime) -> list[dict[str, Any]]:
+    """The commands with what they may be applied to, or the reason why they cannot be given now."""
+    checkpoint = runtime.why_not_command(TriggerCheckpoint())
+    subtasks = list(runtime.deployment.subtasks)
+    fail = runtime.why_not_command(FailSubtask(subtasks[0]))
+    operators = [
+        {
+            "id": vertex.id,
+            "parallelism": runtime.parallelism[vertex.id],
+            "maximum": min(vertex.maximum(), 8),
+        }
+        for vertex in runtime.job.vertices
+    ]
+    return [
+        {"kind": "checkpoint", "possible": not checkpoint, "reason": text(checkpoint)},
+        {"kind": "fail", "subtasks": subtasks, "possible": not fail, "reason": text(fail)},
+        {
+            "kind": "rescale",
+            "operators": operators,
+            "possible": not checkpoint,
+            "reason": text(checkpoint),
+        },
+    ]

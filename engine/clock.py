@@ -1,0 +1,52 @@
+"""Virtual time. Integer microseconds; nothing in the engine reads a wall clock.
+
+Under an untimed policy time stands still while anything else can happen. It moves by one action, "advance the clock to
+the next due time", after which what is due becomes possible.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+
+
+class Clock:
+    """The time of a run and who wants to be woken when.
+
+    Entries are (time, order of registration, name), so that ties never depend on luck.
+    """
+
+    __slots__ = ("_entries", "_order", "now")
+
+    def __init__(self) -> None:
+        self.now = 0
+        self._entries: list[tuple[int, int, str]] = []
+        self._order = 0
+
+    def wake(self, time: int, name: str) -> None:
+        """Ask that `name` becomes due at `time` (microseconds, not before now)."""
+        self._order += 1
+        heappush(self._entries, (max(time, self.now), self._order, name))
+
+    def next_due(self) -> int | None:
+        return self._entries[0][0] if self._entries else None
+
+    def advance(self) -> list[str]:
+        """Move to the next due time and return the names that are due, in order of registration."""
+        if not self._entries:
+            return []
+        self.now = self._entries[0][0]
+        due: list[str] = []
+        while self._entries and self._entries[0][0] <= self.now:
+            due.append(heappop(self._entries)[2])
+        return due
+
+    def clear(self) -> None:
+        """Forget every entry; time stays."""
+        self._entries.clear()
+
+    def keyframe(self) -> tuple[int, int, list[tuple[int, int, str]]]:
+        return self.now, self._order, list(self._entries)
+
+    def rewind(self, frame: tuple[int, int, list[tuple[int, int, str]]]) -> None:
+        self.now, self._order = frame[0], frame[1]
+        self._entries[:] = frame[2]

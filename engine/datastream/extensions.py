@@ -1,0 +1,104 @@
+"""What PyFlink lacks. A job that imports this module does not promise to run on PyFlink."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from engine.datastream.connectors import read_lines
+from engine.datastream.data_stream import DataStream
+from engine.datastream.transformation import caller
+from engine.errors import InvalidJob
+from engine.operators.source import Broken, Skip, SplitData
+
+Stream = TypeVar("Stream", bound=DataStream)
+
+
+class SkipRow(Exception):
+    """Raised by a `parse` function for a row that is sound but holds no record; it is counted with its reason."""
+
+
+class CsvSource:
+    """A replayable source over CSV files with a header: one split per file.
+
+    parse: (row as dict) -> value; raises SkipRow for a row without a record, ValueError or KeyError for a broken one.
+    broken: "skip" counts a broken row and goes on; "refuse" fails the source when it reads it. Both name file and line.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[str | Path],
+        parse: Callable[[dict[str, str]], Any],
+        *,
+        broken: str = "skip",
+    ) -> None:
+        if broken not in ("skip", "refuse"):
+            raise InvalidJob(
+                "broken_rows",
+                f"broken must be 'skip' or 'refuse', not {broken!r}.",
+                place=caller(),
+                mend="Choose one.",
+            )
+        self._paths = [Path(path) for path in paths]
+        self._parse = parse
+        self._broken = broken
+
+    def splits(self) -> list[SplitData]:
+        return [SplitData(path.stem, self._entries(path)) for path in self._paths]
+
+    def _entries(self, path: Path) -> list[Any]:
+        lines = read_lines(str(path))
+        if not lines:
+            raise InvalidJob(
+                "no_header",
+                f"The file {path.name} is empty.",
+                place=f"{path.name}, line 1",
+                mend="Its first line must name the columns.",
+            )
+        reader = csv.reader(lines)
+        header = next(reader)
+        entries: list[Any] = []
+        for fields in reader:
+            line = reader.line_num
+            if not fields:
+                continue
+            if len(fields) != len(header):
+                entries.append(
+                    self._bad(
+                        path, line, f"{len(fields)} fields where the header has {len(header)}"
+                    )
+                )
+                continue
+            try:
+                entries.append(self._parse(dict(zip(header, fields, strict=True))))
+            except SkipRow as reason:
+                entries.append(Skip(line, str(reason)))
+            except (ValueError, KeyError, TypeError) as error:
+                what = f"no column {error}" if isinstance(error, KeyError) else str(error)
+                entries.append(self._bad(path, line, what))
+        return entries
+
+    def _bad(self, path: Path, line: int, what: str) -> Skip | Broken:
+        reason = f"broken row: {what}"
+        return Skip(line, reason) if self._broken == "skip" else Broken(line, reason, path.name)
+
+
+class NamedSink:
+    """A sink whose operator has this name; its results are kept by the run."""
+
+    def __init__(self, sink_name: str = "sink") -> None:
+        self.sink_name = sink_name
+
+
+def describe(
+    stream: Stream, *, detail: str | None = None, brief: Callable[[Any], str] | None = None
+) -> Stream:
+    """How the last operator is labelled in the picture: a detail under its name, and at most 8 characters per value."""
+    transformation = stream._transformation
+    if detail is not None:
+        transformation.detail = detail
+    if brief is not None:
+        transformation.brief = brief
+    return stream

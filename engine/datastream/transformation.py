@@ -1,0 +1,96 @@
+"""What the stream objects build up: a transformation per operator, turned into a job graph at the end."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.errors import InvalidJob
+from engine.graph.job_graph import Edge, JobGraph, Vertex
+from engine.network.partitioners import Partitioner
+from engine.operators.base import keep_nothing
+
+
+@dataclass
+class Transformation:
+    """One operator to be. `inputs` are (upstream, partitioner, side-output tag or None)."""
+
+    kind: str
+    make: Callable[..., Any]
+    inputs: list[tuple[Transformation, Partitioner, str | None]] = field(default_factory=list)
+    redistribute: Callable[..., list[Any]] = keep_nothing
+    detail: str = ""
+    name: str | None = None
+    uid: str | None = None
+    parallelism: int | None = None
+    max_parallelism: int | None = None
+    keyed: bool = False
+    key_type: str | None = None
+    results: bool = False
+    splits: list[Any] | None = None
+    brief: Callable[[Any], str] | None = None
+    place: str = ""
+
+
+def caller() -> str:
+    """File and line of the job that called into this package, for error messages."""
+    frame = sys._getframe(1)
+    while frame is not None and "/engine/datastream/" in frame.f_code.co_filename.replace(
+        "\\", "/"
+    ):
+        if frame.f_back is None:
+            break
+        frame = frame.f_back
+    name = frame.f_code.co_filename.replace("\\", "/").rpartition("/")[2]
+    return f"{name}, line {frame.f_lineno}"
+
+
+def build_graph(
+    transformations: list[Transformation],
+    name: str,
+    parallelism: int,
+    max_parallelism: int | None,
+    **settings: Any,
+) -> JobGraph:
+    """The validated job graph. Operators are named by `name`, else by kind, with a number where that is taken."""
+    ids: dict[int, str] = {}
+    used: set[str] = set()
+    vertices: list[Vertex] = []
+    edges: list[Edge] = []
+    for transformation in transformations:
+        wanted = transformation.name or transformation.kind
+        if any(character in wanted for character in "[]>#/:"):
+            raise InvalidJob(
+                "operator_name",
+                f"The operator name {wanted!r} has one of the characters [ ] > # / : in it.",
+                place=transformation.place,
+                mend="Leave them out.",
+            )
+        chosen, number = wanted, 1
+        while chosen in used:
+            number += 1
+            chosen = f"{wanted}-{number}"
+        used.add(chosen)
+        ids[id(transformation)] = chosen
+        vertices.append(
+            Vertex(
+                id=chosen,
+                kind=transformation.kind,
+                make=transformation.make,
+                redistribute=transformation.redistribute,
+                parallelism=transformation.parallelism or parallelism,
+                max_parallelism=transformation.max_parallelism or max_parallelism,
+                detail=transformation.detail,
+                keyed=transformation.keyed,
+                key_type=transformation.key_type,
+                results=transformation.results,
+                splits=transformation.splits,
+                brief=transformation.brief,
+                place=transformation.place,
+            )
+        )
+        for upstream, partitioner, tag in transformation.inputs:
+            edges.append(Edge(ids[id(upstream)], chosen, partitioner, tag))
+    return JobGraph(name, vertices, edges, **settings).validated()

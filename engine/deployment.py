@@ -1,0 +1,234 @@
+"""A deployment: the subtasks and channels of one attempt, with a slot for each thing that can happen to them.
+
+Slots are numbered in canonical order - splits, channels, message boxes, then the two of last resort - and the number is
+the bit in the masks of `network.credit.Readiness`. Actions have ids that stay the same from attempt to attempt.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from engine.errors import EngineBug
+from engine.graph.execution_graph import ExecutionGraph, expand, subtask_id
+from engine.graph.job_graph import JobGraph, Vertex
+from engine.network.channel import Channel
+from engine.network.credit import Credit
+from engine.network.partitioners import Route
+from engine.network.result_partition import ResultPartition
+from engine.operators.base import Context
+from engine.operators.sink import ResultLog
+from engine.operators.source import SourceOperator, Split, SplitData, assign_splits
+from engine.randomness import RandomStream
+from engine.state.key_groups import key_group_range, operator_index_for_key_group
+from engine.state.keyed_state import Rows
+from engine.subtask import Host, Subtask, Taker, channel_taker, split_taker
+
+NO_SPLIT = SplitData("no split", ())
+
+
+class Slot(NamedTuple):
+    """One thing that can happen: its action id, its kind, and what it concerns."""
+
+    action: str
+    kind: str
+    subtask: str | None
+    channel: Channel | None
+    split: Split | None
+
+
+class Deployment:
+    """Built anew for every attempt and every change of parallelism."""
+
+    def __init__(
+        self,
+        host: Host,
+        job: JobGraph,
+        parallelism: dict[str, int],
+        seed: int,
+        attempt: int,
+        logs: dict[str, ResultLog],
+    ) -> None:
+        self.job = job
+        self.graph: ExecutionGraph = expand(job, parallelism)
+        self.readiness = host.readiness
+        self.slots: list[Slot] = []
+        self.takers: list[Taker | None] = []
+        self.channels: dict[str, Channel] = {}
+        self.subtasks: dict[str, Subtask] = {}
+        self.splits: dict[str, Split] = {}
+        self.rows: dict[str, Rows] = {}
+        self._seed = seed
+        self._attempt = attempt
+        self._credits = {plan.id: Credit() for plan in self.graph.subtasks}
+        self._plan_splits()
+        self._plan_channels()
+        for plan in self.graph.subtasks:
+            self._deploy(host, job.vertex(plan.vertex), plan.id, plan.index, logs)
+        self._plan_boxes()
+        self.by_action = {slot.action: number for number, slot in enumerate(self.slots)}
+        self._make_takers()
+
+    def _add(self, slot: Slot) -> int:
+        self.slots.append(slot)
+        return len(self.slots) - 1
+
+    def _plan_splits(self) -> None:
+        self._assigned: dict[str, list[Split]] = {}
+        for vertex in self.job.vertices:
+            if vertex.splits is None:
+                continue
+            parallelism = self.graph.parallelism[vertex.id]
+            for index in range(parallelism):
+                owner = subtask_id(vertex.id, index)
+                mine = assign_splits(vertex.splits, parallelism, index) or [NO_SPLIT]
+                self._assigned[owner] = []
+                for data in mine:
+                    split = Split(data, f"{owner}/{data.name}")
+                    split.bit = 1 << self._add(Slot(f"read:{split.id}", "read", owner, None, split))
+                    self._credits[owner].inputs |= split.bit
+                    self.splits[split.id] = split
+                    self._assigned[owner].append(split)
+
+    def _plan_channels(self) -> None:
+        for plan in self.graph.channels:
+            slot = len(self.slots)
+            channel = Channel(
+                plan.name,
+                plan.sender,
+                plan.receiver,
+                self.job.buffers,
+                slot,
+                self.readiness,
+                self._credits[plan.sender],
+            )
+            self._add(Slot(f"take:{plan.name}", "take", plan.receiver, channel, None))
+            self._credits[plan.receiver].inputs |= channel.bit
+            self.channels[plan.name] = channel
+
+    def _deploy(
+        self, host: Host, vertex: Vertex, subtask: str, index: int, logs: dict[str, ResultLog]
+    ) -> None:
+        parallelism = self.graph.parallelism[vertex.id]
+        context = Context(
+            subtask, index, parallelism, vertex.maximum(), vertex.key_type, host.trace
+        )
+        log = logs.setdefault(subtask, ResultLog())
+        operator = vertex.make(context, self._assigned.get(subtask, []), log)
+        inputs = [
+            self.channels[plan.name] for plan in self.graph.channels if plan.receiver == subtask
+        ]
+        main: list[Route] = []
+        side: dict[str, list[Route]] = {}
+        for number, edge in enumerate(self.job.edges):
+            if edge.source != vertex.id:
+                continue
+            channels = [
+                self.channels[plan.name]
+                for plan in self.graph.channels
+                if plan.edge == number and plan.sender == subtask
+            ]
+            stream = RandomStream(self._seed, f"{subtask}/edge {number}/attempt {self._attempt}")
+            route = self.graph.partitioners[number].route(
+                channels, index, stream, self.job.vertex(edge.target).maximum()
+            )
+            if edge.tag is None:
+                main.append(route)
+            else:
+                side.setdefault(edge.tag, []).append(route)
+        output = ResultPartition(main, side, self._credits[subtask], host.trace, vertex.brief)
+        self.subtasks[subtask] = Subtask(host, subtask, vertex.id, index, operator, inputs, output)
+
+    def _plan_boxes(self) -> None:
+        for subtask in self.subtasks.values():
+            if isinstance(subtask.operator, SourceOperator):
+                self._add(Slot(f"trigger:{subtask.id}", "trigger", subtask.id, None, None))
+        for subtask in self.subtasks.values():
+            self._add(Slot(f"ack:{subtask.id}", "ack", subtask.id, None, None))
+        for subtask in self.subtasks.values():
+            if isinstance(subtask.operator, SourceOperator) and subtask.operator.periodic:
+                self._add(Slot(f"timer:{subtask.id}", "timer", subtask.id, None, None))
+        if self.job.checkpoint_interval is not None:
+            self._add(Slot("timer:coordinator", "timer", None, None, None))
+        self.restart = self._add(Slot("restart", "restart", None, None, None))
+        self.clock = self._add(Slot("clock", "clock", None, None, None))
+        self.first_choice = (1 << self.restart) - 1
+
+    def _make_takers(self) -> None:
+        for slot in self.slots:
+            taker: Taker | None = None
+            if slot.channel is not None:
+                receiver = self.subtasks[slot.channel.receiver]
+                taker = channel_taker(receiver, receiver.inputs.index(slot.channel))
+            elif slot.split is not None:
+                subtask = self.subtasks[slot.subtask or ""]
+                if not isinstance(subtask.operator, SourceOperator):
+                    raise EngineBug(
+                        "not_a_source",
+                        "A split was assigned to an operator that is no source.",
+                        place=subtask.id,
+                    )
+                taker = split_taker(subtask, subtask.operator, slot.split)
+            self.takers.append(taker)
+
+    def sources(self) -> list[Subtask]:
+        return [
+            subtask
+            for subtask in self.subtasks.values()
+            if isinstance(subtask.operator, SourceOperator)
+        ]
+
+    def bit(self, action: str) -> int:
+        return 1 << self.by_action[action]
+
+    def split_bits(self) -> int:
+        bits = 0
+        for split in self.splits.values():
+            bits |= split.bit
+        return bits
+
+    def key_groups(self, subtask: Subtask) -> tuple[int, int] | None:
+        """The key groups that a subtask owns, first and last, or None where its operator is not keyed."""
+        vertex = self.job.vertex(subtask.vertex)
+        if not vertex.keyed:
+            return None
+        return key_group_range(vertex.maximum(), self.graph.parallelism[vertex.id], subtask.index)
+
+    def restore(self, parts: dict[str, list[Any]]) -> None:
+        """Give every subtask its part of a checkpoint, spread over the present parallelism."""
+        for vertex in self.job.vertices:
+            parallelism = self.graph.parallelism[vertex.id]
+            rows = Rows(
+                vertex.id,
+                self.subtasks[subtask_id(vertex.id, 0)].host.trace,
+                vertex.maximum(),
+                vertex.key_type,
+            )
+
+            def owner(
+                key: Any,
+                rows: Rows = rows,
+                maximum: int = vertex.maximum(),
+                parallelism: int = parallelism,
+            ) -> int:
+                return operator_index_for_key_group(maximum, parallelism, rows.group(key))
+
+            spread = vertex.redistribute(parts.get(vertex.id, []), owner, parallelism)
+            for index, part in enumerate(spread):
+                self.subtasks[subtask_id(vertex.id, index)].operator.restore(part)
+
+    def open(self) -> None:
+        """Open every function and make every split readable."""
+        for subtask in self.subtasks.values():
+            subtask.operator.open()
+        self.readiness.rewind((self.split_bits(), 0, 0))
+
+
+def moved_key_groups(job: JobGraph, before: dict[str, int], after: dict[str, int]) -> int:
+    """How many key groups have another owner after a change of parallelism, over all keyed operators."""
+    return sum(
+        operator_index_for_key_group(vertex.maximum(), before[vertex.id], group)
+        != operator_index_for_key_group(vertex.maximum(), after[vertex.id], group)
+        for vertex in job.vertices
+        if vertex.keyed
+        for group in range(vertex.maximum())
+    )

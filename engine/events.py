@@ -1,0 +1,320 @@
+"""The catalogue of trace events: one frozen type per observable happening.
+
+Fields are JSON-safe: integers, strings, None, or an `Element`. Event-time fields are integer milliseconds, where
+-2^63 and 2^63-1 stand for minus and plus infinity; `time` of the clock is integer microseconds. `subtask` is written
+"operator[index]", `channel` "sender>receiver", `row` names one row of a table.
+
+The docstring of a type is its sentence in docs/protocol.md; `engine.fold.fold` says what each does to the picture and
+`engine.narration` tells it to a person.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeAlias
+
+
+class Element(NamedTuple):
+    """An element as the picture shows it. `id` is the channel and the element's number in it."""
+
+    id: str
+    kind: str
+    key: str | None
+    text: str
+    brief: str
+    timestamp: int | None
+    checkpoint: int | None
+
+
+class Message(NamedTuple):
+    """A message between the coordinator and a subtask: a trigger or an acknowledgement."""
+
+    to: str
+    sender: str
+    kind: str
+    checkpoint: int
+
+
+class Deployed(NamedTuple):
+    """An execution graph was put in place: at the start, after a failure, after a rescale."""
+
+    job: dict[str, Any]
+    graph: dict[str, Any]
+    subtasks: dict[str, Any]
+    channels: dict[str, Any]
+
+
+class ClockAdvanced(NamedTuple):
+    """The clock moved to the next due time."""
+
+    time: int
+
+
+class RecordRead(NamedTuple):
+    """A source subtask read the record at `offset` of a split."""
+
+    subtask: str
+    split: str
+    offset: int
+    text: str
+    timestamp: int | None
+
+
+class RecordSkipped(NamedTuple):
+    """A source subtask skipped and counted an entry that holds no record; `line` is its line in the file, or None."""
+
+    subtask: str
+    split: str
+    offset: int
+    line: int | None
+    reason: str
+
+
+class SplitWatermark(NamedTuple):
+    """The watermark of one split rose."""
+
+    subtask: str
+    split: str
+    watermark: int
+
+
+class SplitEnded(NamedTuple):
+    """A source subtask reached the end of a split."""
+
+    subtask: str
+    split: str
+
+
+class ElementTaken(NamedTuple):
+    """The element at the head of a channel was taken by the receiver; `kind`, `key` and `timestamp` are the element's."""
+
+    channel: str
+    id: str
+    kind: str
+    key: str | None
+    timestamp: int | None
+
+
+class ElementEmitted(NamedTuple):
+    """An element was put at the tail of a channel."""
+
+    channel: str
+    element: Element
+
+
+class InputWatermark(NamedTuple):
+    """The watermark of one input of a subtask rose."""
+
+    subtask: str
+    input: str
+    watermark: int
+
+
+class InputEnded(NamedTuple):
+    """One input of a subtask ended: no record follows."""
+
+    subtask: str
+    input: str
+
+
+class WatermarkAdvanced(NamedTuple):
+    """The combined watermark of a subtask rose."""
+
+    subtask: str
+    old: int
+    new: int
+
+
+class StatePut(NamedTuple):
+    """A row of keyed state was added or changed; `window` is (start, end) for a window's contents, `entry` a map key."""
+
+    subtask: str
+    row: str
+    name: str
+    key: str
+    key_group: int
+    window: tuple[int, int] | None
+    entry: str | None
+    value: str
+
+
+class StateRemoved(NamedTuple):
+    """A row of keyed state was removed."""
+
+    subtask: str
+    row: str
+
+
+class TimerSet(NamedTuple):
+    """An event-time timer was registered for a key."""
+
+    subtask: str
+    row: str
+    key: str
+    time: int
+
+
+class TimerRemoved(NamedTuple):
+    """An event-time timer was deleted before it fired."""
+
+    subtask: str
+    row: str
+
+
+class TimerFired(NamedTuple):
+    """An event-time timer fired."""
+
+    subtask: str
+    row: str
+    key: str
+    time: int
+
+
+class WindowFired(NamedTuple):
+    """A window of a key fired and was cleaned; `text` is its result."""
+
+    subtask: str
+    key: str
+    start: int
+    end: int
+    text: str
+
+
+class RecordLate(NamedTuple):
+    """A record was dropped as late: its window had ended before the subtask's watermark."""
+
+    subtask: str
+    key: str
+    timestamp: int
+    watermark: int
+    text: str
+
+
+class ResultWritten(NamedTuple):
+    """A sink subtask wrote its result number `index`."""
+
+    subtask: str
+    index: int
+    text: str
+
+
+class CheckpointTriggered(NamedTuple):
+    """The coordinator triggered a checkpoint (or a savepoint) that these subtasks have to acknowledge."""
+
+    checkpoint: int
+    kind: str
+    subtasks: tuple[str, ...]
+
+
+class MessageSent(NamedTuple):
+    """A message between the coordinator and a subtask is under way."""
+
+    message: Message
+
+
+class MessageDelivered(NamedTuple):
+    """A message between the coordinator and a subtask arrived."""
+
+    message: Message
+
+
+class BarrierArrived(NamedTuple):
+    """A barrier reached a subtask on one of its inputs."""
+
+    subtask: str
+    input: str
+    checkpoint: int
+
+
+class InputBlocked(NamedTuple):
+    """An input is blocked until the barrier has come on all others (alignment)."""
+
+    subtask: str
+    input: str
+    checkpoint: int
+
+
+class InputsReleased(NamedTuple):
+    """The alignment of a subtask ended: all its inputs are open again."""
+
+    subtask: str
+    checkpoint: int
+
+
+class SnapshotTaken(NamedTuple):
+    """A subtask copied its state for a checkpoint."""
+
+    subtask: str
+    checkpoint: int
+    bytes: int
+    entries: int
+
+
+class SnapshotAcknowledged(NamedTuple):
+    """The coordinator received a subtask's part of a checkpoint."""
+
+    subtask: str
+    checkpoint: int
+
+
+class CheckpointCompleted(NamedTuple):
+    """Every subtask has acknowledged: the checkpoint can be restored."""
+
+    checkpoint: int
+    bytes: int
+
+
+class CheckpointAborted(NamedTuple):
+    """A checkpoint was given up for the reason named."""
+
+    checkpoint: int
+    reason: str
+
+
+class SubtaskFailed(NamedTuple):
+    """A subtask failed; the job is cancelled and whatever was in its channels is lost."""
+
+    subtask: str
+    reason: str
+
+
+class JobStateChanged(NamedTuple):
+    """The job is now running, stopping, restarting, finished or failed."""
+
+    state: str
+    reason: str
+
+
+class SubtaskFinished(NamedTuple):
+    """All inputs of a subtask ended and it has emitted everything."""
+
+    subtask: str
+
+
+class RescaleRequested(NamedTuple):
+    """An operator is to get another parallelism, by way of a savepoint and a restart."""
+
+    vertex: str
+    parallelism: int
+    savepoint: int
+
+
+class RescaleAborted(NamedTuple):
+    """A rescale was given up for the reason named."""
+
+    vertex: str
+    reason: str
+
+
+class Restored(NamedTuple):
+    """The job was restarted from a checkpoint, or from the beginning where there is none."""
+
+    checkpoint: int | None
+    attempt: int
+    why: str
+    moved: int
+
+
+Event: TypeAlias = Deployed | ClockAdvanced | RecordRead | RecordSkipped | SplitWatermark | SplitEnded | ElementTaken | ElementEmitted | InputWatermark | InputEnded | WatermarkAdvanced | StatePut | StateRemoved | TimerSet | TimerRemoved | TimerFired | WindowFired | RecordLate | ResultWritten | CheckpointTriggered | MessageSent | MessageDelivered | BarrierArrived | InputBlocked | InputsReleased | SnapshotTaken | SnapshotAcknowledged | CheckpointCompleted | CheckpointAborted | SubtaskFailed | JobStateChanged | SubtaskFinished | RescaleRequested | RescaleAborted | Restored  # fmt: skip
+
+CATALOGUE: tuple[type[Any], ...] = Event.__args__  # type: ignore[attr-defined]
+"""Every event type, in the order of the documentation."""

@@ -1,0 +1,155 @@
+"""The logical job: operators and the edges between them, checked before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import networkx as nx
+
+from engine.errors import InvalidJob
+from engine.network.partitioners import Forward, Partitioner
+from engine.state.key_groups import UPPER_BOUND_MAX_PARALLELISM, default_max_parallelism
+
+DEFAULT_BUFFERS = 8
+
+
+@dataclass
+class Vertex:
+    """One operator.
+
+    make: (context, splits of this subtask, result log) -> the operator instance; what it does not need it ignores.
+    redistribute: how a snapshot's parts are spread over another parallelism.
+    brief: value -> at most 8 characters for the picture, or None.
+    """
+
+    id: str
+    kind: str
+    make: Callable[..., Any]
+    redistribute: Callable[..., list[Any]]
+    parallelism: int = 1
+    max_parallelism: int | None = None
+    detail: str = ""
+    keyed: bool = False
+    key_type: str | None = None
+    results: bool = False
+    splits: list[Any] | None = None
+    brief: Callable[[Any], str] | None = None
+    place: str = ""
+
+    def maximum(self) -> int:
+        """The max parallelism that is in force."""
+        return self.max_parallelism or default_max_parallelism(self.parallelism)
+
+
+@dataclass
+class Edge:
+    """A link from one operator to another; `tag` names the side output that it carries, None the main output."""
+
+    source: str
+    target: str
+    partitioner: Partitioner
+    tag: str | None = None
+
+
+@dataclass
+class JobGraph:
+    """Operators, edges, and the settings that belong to the job."""
+
+    name: str
+    vertices: list[Vertex] = field(default_factory=list)
+    edges: list[Edge] = field(default_factory=list)
+    buffers: int = DEFAULT_BUFFERS
+    checkpoint_interval: int | None = None
+    watermark_interval: int | None = None
+    restart_attempts: int = 3
+
+    def vertex(self, vertex_id: str) -> Vertex:
+        for vertex in self.vertices:
+            if vertex.id == vertex_id:
+                return vertex
+        names = ", ".join(vertex.id for vertex in self.vertices)
+        raise InvalidJob(
+            "unknown_operator", f"There is no operator {vertex_id!r}.", mend=f"The job has {names}."
+        )
+
+    def networkx(self) -> nx.DiGraph[str]:
+        graph: nx.DiGraph[str] = nx.DiGraph()
+        graph.add_nodes_from(vertex.id for vertex in self.vertices)
+        graph.add_edges_from((edge.source, edge.target) for edge in self.edges)
+        return graph
+
+    def columns(self) -> dict[str, int]:
+        """The column of each operator: its distance from the sources."""
+        return {
+            vertex_id: column
+            for column, generation in enumerate(nx.topological_generations(self.networkx()))
+            for vertex_id in generation
+        }
+
+    def validated(self) -> JobGraph:
+        """This graph, or InvalidJob naming the rule it breaks, the operator and the mend."""
+        if not self.vertices:
+            raise InvalidJob(
+                "empty_job",
+                "The job has no operators.",
+                mend="Start with env.from_source or env.from_collection.",
+            )
+        if not 1 <= self.buffers <= 65_536:
+            raise InvalidJob(
+                "buffers",
+                f"{self.buffers} buffers per channel are not possible: 1 to 65,536 are.",
+                mend="Leave the default of 8.",
+            )
+        graph = self.networkx()
+        if len(graph) != len(self.vertices):
+            raise InvalidJob(
+                "duplicate_operator",
+                "Two operators have the same id.",
+                mend="Give each a name or uid of its own.",
+            )
+        self._check_parallelism()
+        if not nx.is_directed_acyclic_graph(graph):
+            cycle = " -> ".join(start for start, _ in nx.find_cycle(graph))
+            raise InvalidJob(
+                "cycle",
+                f"The job has a cycle: {cycle}.",
+                mend="Remove the edge that leads back; loops need a feedback edge.",
+            )
+        for vertex in self.vertices:
+            if vertex.splits is None and graph.in_degree(vertex.id) == 0:
+                raise InvalidJob(
+                    "no_input",
+                    "An operator has no input.",
+                    place=vertex.id,
+                    mend="Connect it to a source.",
+                )
+        for edge in self.edges:
+            source, target = self.vertex(edge.source), self.vertex(edge.target)
+            if type(edge.partitioner) is Forward and source.parallelism != target.parallelism:
+                raise InvalidJob(
+                    "forward",
+                    f"Forward partitioning needs equal parallelism: {source.id} has {source.parallelism}, {target.id} has {target.parallelism}.",
+                    place=f"{source.id} -> {target.id}",
+                    mend="Use rebalance or rescale, or set the same parallelism.",
+                )
+        return self
+
+    def _check_parallelism(self) -> None:
+        for vertex in self.vertices:
+            highest = vertex.maximum()
+            if not 1 <= highest <= UPPER_BOUND_MAX_PARALLELISM:
+                raise InvalidJob(
+                    "max_parallelism",
+                    f"Max parallelism {highest} is not possible: 1 to {UPPER_BOUND_MAX_PARALLELISM} are.",
+                    place=vertex.id,
+                    mend="Choose 128, Flink's default.",
+                )
+            if not 1 <= vertex.parallelism <= highest:
+                raise InvalidJob(
+                    "parallelism",
+                    f"Parallelism {vertex.parallelism} must be from 1 to the max parallelism {highest}.",
+                    place=vertex.id,
+                    mend="Lower the parallelism or raise max_parallelism.",
+                )

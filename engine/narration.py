@@ -1,0 +1,241 @@
+"""Every event as a sentence, and every step as one.
+
+`narrate` gives the sentence of one event. `narrate_step` tells a whole step: what happened first, then what followed from
+it. Times are shown as plain numbers, or as hours and minutes of the lab's zone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from engine import events as e
+from engine.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
+from engine.trace import StepTrace
+
+DAY = 86_400_000
+
+
+class TimeFormat(NamedTuple):
+    """How event time is written. zone_minutes: offset from UTC; clock: hours and minutes instead of a number."""
+
+    zone_minutes: int = 0
+    clock: bool = False
+
+    def show(self, timestamp: int | None) -> str:
+        if timestamp is None:
+            return "no time"
+        if timestamp == MIN_TIMESTAMP:
+            return "−∞"
+        if timestamp == MAX_TIMESTAMP:
+            return "the end of time"
+        if not self.clock:
+            return str(timestamp)
+        local = timestamp + self.zone_minutes * 60_000
+        minutes, milliseconds = divmod(local % DAY, 60_000)
+        shown = f"{minutes // 60:02d}:{minutes % 60:02d}"
+        if milliseconds % 1000:
+            return f"{shown}:{milliseconds / 1000:06.3f}"
+        return f"{shown}:{milliseconds // 1000:02d}" if milliseconds else shown
+
+    def mark(self, watermark: int | None) -> str:
+        """A watermark. On a clock, "08:00" says that everything before 08:00 is complete: the last ms is left out."""
+        if watermark is None or not self.clock or watermark in (MIN_TIMESTAMP, MAX_TIMESTAMP):
+            return self.show(watermark)
+        return self.show(watermark + 1)
+
+    def span(self, start: int, end: int) -> str:
+        return f"{self.show(start)}–{self.show(end)}"
+
+
+NUMBERS = TimeFormat()
+
+
+def narrate(event: e.Event, times: TimeFormat = NUMBERS) -> str:
+    """One sentence, with its full stop."""
+    return _SENTENCES[type(event)](event, times) + "."
+
+
+def narrate_step(step: StepTrace, times: TimeFormat = NUMBERS) -> str:
+    """The step in one sentence: its first telling event, then what followed, joined by semicolons."""
+    by_type: dict[type[Any], list[Any]] = {}
+    for event in step.events:
+        by_type.setdefault(type(event), []).append(event)
+    clauses = _lead(step, by_type, times)
+    clauses += [
+        _SENTENCES[type(event)](event, times) for event in step.events if type(event) in _FOLLOWING
+    ]
+    if not clauses:
+        clauses = [_SENTENCES[type(event)](event, times) for event in step.events[:2]] or [
+            "Nothing was seen to happen"
+        ]
+    shown = clauses[:4]
+    if len(clauses) > 4:
+        shown.append(f"and {len(clauses) - 4} more")
+    return "; ".join(shown) + "."
+
+
+def _lead(step: StepTrace, by_type: dict[type[Any], list[Any]], times: TimeFormat) -> list[str]:
+    """What happened first, with its immediate effect in the same clause."""
+    if e.RecordRead in by_type:
+        read: e.RecordRead = by_type[e.RecordRead][0]
+        return [_SENTENCES[e.RecordRead](read, times) + _sent(by_type, times)]
+    if e.ElementTaken not in by_type:
+        return []
+    taken: e.ElementTaken = by_type[e.ElementTaken][0]
+    sender, _, receiver = taken.channel.partition(">")
+    receiver = receiver.partition("#")[0]
+    if taken.kind == "watermark":
+        clause = f"{receiver} received watermark {times.mark(taken.timestamp)} from {sender}"
+        if e.WatermarkAdvanced in by_type:
+            advanced: e.WatermarkAdvanced = by_type[e.WatermarkAdvanced][0]
+            return [
+                f"{clause}, so its own watermark rose from {times.mark(advanced.old)} to {times.mark(advanced.new)}",
+                *_fired(by_type, times),
+            ]
+        return [f"{clause}; its own watermark stays: another input is behind"]
+    if taken.kind == "barrier":
+        arrived: e.BarrierArrived = by_type[e.BarrierArrived][0]
+        return [f"{receiver} received barrier {arrived.checkpoint} from {sender}"]
+    if taken.kind == "end":
+        return [f"{receiver} received the end of input from {sender}", *_fired(by_type, times)]
+    if e.ResultWritten in by_type:
+        return []
+    what = f"record {taken.key}" if taken.key is not None else "a record"
+    return [f"{receiver} took {what} from {sender}" + _sent(by_type, times)]
+
+
+def _fired(by_type: dict[type[Any], list[Any]], times: TimeFormat) -> list[str]:
+    windows: dict[tuple[int, int], list[str]] = {}
+    for fired in by_type.get(e.WindowFired, ()):
+        windows.setdefault((fired.start, fired.end), []).append(fired.key)
+    return [f"{times.span(*window)} fired for {_list(keys)}" for window, keys in windows.items()]
+
+
+def _sent(by_type: dict[type[Any], list[Any]], times: TimeFormat) -> str:
+    """Where records went and how far the sender's watermark rose."""
+    receivers: list[str] = []
+    watermark = None
+    for emitted in by_type.get(e.ElementEmitted, ()):
+        if emitted.element.kind == "record":
+            receiver = emitted.channel.partition(">")[2].partition("#")[0]
+            if receiver not in receivers:
+                receivers.append(receiver)
+        elif emitted.element.kind == "watermark":
+            watermark = emitted.element.timestamp
+    clause = f" and sent it to {_list(receivers)}" if receivers else ""
+    if watermark is not None:
+        clause += (
+            f", with watermark {times.mark(watermark)} behind it"
+            if receivers
+            else f" and sent watermark {times.mark(watermark)}"
+        )
+    return clause
+
+
+def _list(items: list[str]) -> str:
+    if len(items) > 6:
+        items = [*items[:5], f"{len(items) - 5} more"]
+    return items[0] if len(items) == 1 else ", ".join(items[:-1]) + " and " + items[-1]
+
+
+def _state(event: e.StatePut, times: TimeFormat) -> str:
+    if event.window is not None:
+        return f"{event.key} in {times.span(*event.window)} is now {event.value}"
+    entry = f", entry {event.entry}," if event.entry is not None else ""
+    return f"state {event.name} of {event.key}{entry} is now {event.value}"
+
+
+def _restored(event: e.Restored, times: TimeFormat) -> str:
+    source = (
+        f"checkpoint {event.checkpoint}"
+        if event.checkpoint is not None
+        else "the beginning, for there is no checkpoint"
+    )
+    if event.why == "rescale":
+        groups = "1 key group" if event.moved == 1 else f"{event.moved} key groups"
+        return f"The job restarted from savepoint {event.checkpoint} with the new parallelism; {groups} changed owner"
+    return f"The job restarted from {source}; the sources went back to their offsets then"
+
+
+_SENTENCES: dict[type[Any], Callable[[Any, TimeFormat], str]] = {
+    e.Deployed: lambda v, t: f"Attempt {v.job['attempt']} was deployed",
+    e.ClockAdvanced: lambda v, t: f"The clock moved to {v.time / 1000:g} ms",
+    e.RecordRead: lambda v, t: (
+        f"{v.subtask} read {v.text} at offset {v.offset} of {v.split.rpartition('/')[2]}"
+    ),
+    e.RecordSkipped: lambda v, t: (
+        f"{v.subtask} skipped offset {v.offset} of {v.split.rpartition('/')[2]}"
+        + (f" (line {v.line})" if v.line is not None else "")
+        + f": {v.reason}"
+    ),
+    e.SplitWatermark: lambda v, t: f"The watermark of {v.split} rose to {t.mark(v.watermark)}",
+    e.SplitEnded: lambda v, t: f"{v.subtask} reached the end of {v.split.rpartition('/')[2]}",
+    e.ElementTaken: lambda v, t: f"A {v.kind} left the channel {v.channel.replace('>', ' → ')}",
+    e.ElementEmitted: lambda v, t: (
+        f"A {v.element.kind} entered the channel {v.channel.replace('>', ' → ')}"
+    ),
+    e.InputWatermark: lambda v, t: (
+        f"The watermark of {v.input.replace('>', ' → ')} rose to {t.mark(v.watermark)}"
+    ),
+    e.InputEnded: lambda v, t: f"{v.input.replace('>', ' → ')} ended",
+    e.WatermarkAdvanced: lambda v, t: (
+        f"The watermark of {v.subtask} rose from {t.mark(v.old)} to {t.mark(v.new)}"
+    ),
+    e.StatePut: _state,
+    e.StateRemoved: lambda v, t: f"A row of {v.subtask}'s state was removed",
+    e.TimerSet: lambda v, t: f"{v.subtask} set a timer for {v.key} at {t.show(v.time)}",
+    e.TimerRemoved: lambda v, t: f"{v.subtask} deleted a timer",
+    e.TimerFired: lambda v, t: f"The timer of {v.key} at {t.show(v.time)} fired in {v.subtask}",
+    e.WindowFired: lambda v, t: (
+        f"{t.span(v.start, v.end)} fired for {v.key} in {v.subtask}: {v.text}"
+    ),
+    e.RecordLate: lambda v, t: (
+        f"{v.subtask} dropped {v.key} of {t.show(v.timestamp)} as late: its watermark is {t.mark(v.watermark)} already"
+    ),
+    e.ResultWritten: lambda v, t: f"{v.subtask} wrote result {v.index}: {v.text}",
+    e.CheckpointTriggered: lambda v, t: (
+        f"The coordinator triggered {v.kind} {v.checkpoint}; {len(v.subtasks)} subtasks have to acknowledge it"
+    ),
+    e.MessageSent: lambda v, t: (
+        f"{v.message.sender} sent a {v.message.kind} message to {v.message.to}"
+    ),
+    e.MessageDelivered: lambda v, t: (
+        f"The {v.message.kind} message of checkpoint {v.message.checkpoint} reached {v.message.to}"
+    ),
+    e.BarrierArrived: lambda v, t: (
+        f"Barrier {v.checkpoint} reached {v.subtask} on {v.input.replace('>', ' → ')}"
+    ),
+    e.InputBlocked: lambda v, t: (
+        f"{v.input.replace('>', ' → ')} is blocked until barrier {v.checkpoint} has come on every input"
+    ),
+    e.InputsReleased: lambda v, t: (
+        f"all barriers {v.checkpoint} are here, so {v.subtask} reads every input again"
+    ),
+    e.SnapshotTaken: lambda v, t: (
+        f"{v.subtask} copied its state for checkpoint {v.checkpoint} ({v.entries} {'entry' if v.entries == 1 else 'entries'}, {v.bytes} B)"
+        " and sent the barrier on"
+    ),
+    e.SnapshotAcknowledged: lambda v, t: (
+        f"The coordinator has {v.subtask}'s part of checkpoint {v.checkpoint}"
+    ),
+    e.CheckpointCompleted: lambda v, t: f"checkpoint {v.checkpoint} is complete ({v.bytes} B)",
+    e.CheckpointAborted: lambda v, t: f"checkpoint {v.checkpoint} was given up: {v.reason}",
+    e.SubtaskFailed: lambda v, t: (
+        f"{v.subtask} failed: {v.reason}; everything in the channels is lost"
+    ),
+    e.JobStateChanged: lambda v, t: f"the job is {v.state}" + (f": {v.reason}" if v.reason else ""),
+    e.SubtaskFinished: lambda v, t: f"{v.subtask} has finished",
+    e.RescaleRequested: lambda v, t: (
+        f"{v.vertex} is to run with parallelism {v.parallelism}, from savepoint {v.savepoint}"
+    ),
+    e.RescaleAborted: lambda v, t: f"the rescale of {v.vertex} was given up: {v.reason}",
+    e.Restored: _restored,
+}
+
+_FOLLOWING = frozenset({
+    e.ClockAdvanced, e.RecordSkipped, e.SplitEnded, e.StatePut, e.RecordLate, e.ResultWritten, e.CheckpointTriggered,
+    e.InputBlocked, e.InputsReleased, e.SnapshotTaken, e.SnapshotAcknowledged, e.CheckpointCompleted, e.CheckpointAborted,
+    e.SubtaskFailed, e.SubtaskFinished, e.RescaleRequested, e.RescaleAborted, e.Restored,
+})  # fmt: skip
+"""What a step's sentence tells after its lead."""

@@ -1,0 +1,162 @@
+"""Everything that one subtask emits: its main output, its side outputs, and its control elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import islice
+from typing import Any
+
+from engine import events
+from engine.elements import BARRIER, KIND_NAMES, RECORD, WATERMARK, Element
+from engine.network.channel import Channel
+from engine.network.credit import Credit
+from engine.network.partitioners import Emit, Route
+from engine.state.key_groups import original
+from engine.trace import Trace
+from engine.values import text
+
+Brief = Callable[[Any], str]
+
+
+def element_id(channel: Channel, number: int) -> str:
+    return f"{channel.name}:{number}"
+
+
+def shown_element(
+    channel: Channel, number: int, element: Element, brief: Brief | None
+) -> events.Element:
+    """The element as the picture shows it; `number` counts the elements ever put into the channel."""
+    kind = element[0]
+    name = KIND_NAMES[kind]
+    identity = element_id(channel, number)
+    if kind == RECORD:
+        _, value, timestamp, key = element
+        key_text = None if key is None else text(original(key))
+        return events.Element(
+            identity, name, key_text, text(value), _brief(brief, value), timestamp, None
+        )
+    if kind == WATERMARK:
+        return events.Element(identity, name, None, "", "", element[1], None)
+    return events.Element(
+        identity, name, None, "", "", None, element[1] if kind == BARRIER else None
+    )
+
+
+def _brief(brief: Brief | None, value: Any) -> str:
+    """A label is decoration: one that raises is left out, and never changes what the job does."""
+    if brief is None:
+        return ""
+    try:
+        return str(brief(value))[:8]
+    except Exception:
+        return "?"
+
+
+class ResultPartition:
+    """The outputs of a subtask. `main` and `side` are routes in the order of the edges; `channels` are all of them."""
+
+    def __init__(
+        self,
+        main: Sequence[Route],
+        side: dict[str, list[Route]],
+        credit: Credit,
+        trace: Trace,
+        brief: Brief | None,
+    ) -> None:
+        self.main = main
+        self.side = side
+        self.credit = credit
+        self.trace = trace
+        self.brief = brief
+        self.routes: list[Route] = [*main, *(route for routes in side.values() for route in routes)]
+        self.channels: list[Channel] = [
+            channel for route in self.routes for channel in route.channels
+        ]
+        self.send: Emit = self._sender()
+
+    def _sender(self) -> Emit:
+        trace, traced = self.trace, self._traced
+        # A watermark of the main output belongs to the side outputs as well.
+        routes = [route.emit for route in self.main]
+        if self.side:
+            return self._send_with_sides
+        if len(routes) == 1:
+            (only,) = routes
+
+            def send(out: list[Element]) -> None:
+                if trace.events is None:
+                    only(out)
+                else:
+                    traced(lambda: only(out))
+
+            return send
+
+        def send_all(out: list[Element]) -> None:
+            if trace.events is None:
+                for emit in routes:
+                    emit(out)
+            else:
+                traced(lambda: [emit(out) for emit in routes])
+
+        return send_all
+
+    def _send_with_sides(self, out: list[Element]) -> None:
+        control = [element for element in out if element[0]]
+
+        def everywhere() -> None:
+            for route in self.main:
+                route.emit(out)
+            if control:
+                for routes in self.side.values():
+                    for route in routes:
+                        route.emit(control)
+
+        self._observed(everywhere)
+
+    def send_side(self, side: dict[str, list[Element]]) -> None:
+        """Emit the records of side outputs; a tag that nobody reads is dropped, as in Flink."""
+
+        def everywhere() -> None:
+            for tag, records in side.items():
+                for route in self.side.get(tag, ()):
+                    route.emit(records)
+
+        self._observed(everywhere)
+        side.clear()
+
+    def broadcast(self, element: Element) -> None:
+        """Put a barrier or an end into every channel; neither needs credit."""
+
+        def everywhere() -> None:
+            for channel in self.channels:
+                channel.push(element)
+
+        self._observed(everywhere)
+
+    def free(self) -> int:
+        """The fewest free buffers of any output channel; a large number where there is no output."""
+        return min([channel.free() for channel in self.channels], default=1 << 60)
+
+    def _observed(self, action: Callable[[], Any]) -> None:
+        if self.trace.events is None:
+            action()
+        else:
+            self._traced(action)
+
+    def _traced(self, action: Callable[[], Any]) -> None:
+        """Run `action` and announce what it put into the channels."""
+        before = [len(channel.queue) for channel in self.channels]
+        action()
+        collected = self.trace.events
+        assert collected is not None
+        for channel, start in zip(self.channels, before, strict=True):
+            for number, element in enumerate(islice(channel.queue, start, None), start):
+                shown = shown_element(channel, channel.taken + number, element, self.brief)
+                collected.append(events.ElementEmitted(channel.name, shown))
+
+    def keyframe(self) -> list[Any]:
+        return [route.keyframe() for route in self.routes]
+
+    def rewind(self, frame: list[Any]) -> None:
+        for route, held in zip(self.routes, frame, strict=True):
+            route.rewind(held)

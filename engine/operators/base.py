@@ -1,0 +1,92 @@
+"""What an operator is to its subtask.
+
+An operator takes records in lists. An atomic step hands it a list of one; a burst hands it as many as the credit allows.
+There is one code path, so a burst cannot compute anything that single steps would not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from engine.elements import MIN_TIMESTAMP, Element
+from engine.events import StatePut, TimerSet
+from engine.state.keyed_state import Rows
+from engine.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What an operator gets when it is deployed."""
+
+    subtask: str
+    index: int
+    parallelism: int
+    max_parallelism: int
+    key_type: str | None
+    trace: Trace
+
+    def rows(self) -> Rows:
+        return Rows(self.subtask, self.trace, self.max_parallelism, self.key_type)
+
+
+class Operator:
+    """One parallel instance of an operator.
+
+    fanout: the most elements that one record puts into the main output, or None where there is no such number.
+    side: records for side outputs by tag id, emptied by the subtask after each call.
+    """
+
+    fanout: ClassVar[int | None] = 1
+    keyed: ClassVar[bool] = False
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.trace = context.trace
+        self.watermark = MIN_TIMESTAMP
+        self.side: dict[str, list[Element]] = {}
+
+    def open(self) -> None:
+        """Called once after deployment and restore, before the first record."""
+
+    def process(self, records: Sequence[Element], out: list[Element]) -> None:
+        """Process records in order and append what they emit to `out`."""
+        raise NotImplementedError
+
+    def on_watermark(self, timestamp: int, out: list[Element]) -> None:
+        """Event time of this subtask has risen to `timestamp`; the watermark is forwarded after what is emitted here."""
+        self.watermark = timestamp
+
+    def snapshot(self) -> Any:
+        """This subtask's part of a checkpoint: a copy that later changes do not reach, or None."""
+        return None
+
+    def restore(self, part: Any) -> None:
+        """Take over a part made by `snapshot` or `redistribute`."""
+
+    def entries(self) -> int:
+        """Number of rows of state."""
+        return 0
+
+    def keyframe(self) -> Any:
+        """Everything that changes, for stepping back; more than a checkpoint holds."""
+        return self.watermark
+
+    def rewind(self, frame: Any) -> None:
+        self.watermark = frame
+
+    def shown_state(self) -> Iterable[StatePut]:
+        return ()
+
+    def shown_timers(self) -> Iterable[TimerSet]:
+        return ()
+
+
+Redistribute = Callable[[list[Any], Callable[[Any], int], int], list[Any]]
+"""(parts of all old subtasks, owner(canonical key) -> new index, new parallelism) -> parts of the new subtasks."""
+
+
+def keep_nothing(parts: list[Any], owner: Callable[[Any], int], parallelism: int) -> list[Any]:
+    """The redistribution of an operator without state."""
+    return [None] * parallelism

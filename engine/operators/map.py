@@ -1,0 +1,74 @@
+"""Map, flat map and filter: operators without state of the engine's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from engine.elements import Element
+from engine.operators.base import Context, Operator
+from engine.operators.runtime_context import RuntimeContext
+from engine.operators.user_function import UserFunction
+from engine.values import IMMUTABLE, by_value
+
+
+class Stateless(Operator):
+    """An operator around one user function; `call` is the function as a plain callable."""
+
+    method = "map"
+
+    def __init__(self, context: Context, function: Any) -> None:
+        super().__init__(context)
+        self.function = UserFunction(function)
+
+    def open(self) -> None:
+        self.function.open(RuntimeContext(self.context, None))
+
+    def call(self) -> Any:
+        return getattr(self.function.instance, self.method, self.function.instance)
+
+    def keyframe(self) -> Any:
+        return self.watermark, self.function.keyframe()
+
+    def rewind(self, frame: Any) -> None:
+        self.watermark = frame[0]
+        self.function.rewind(frame[1])
+
+
+class MapOperator(Stateless):
+    """One record out for each record in."""
+
+    def process(self, records: Sequence[Element], out: list[Element]) -> None:
+        call = self.call()
+        for _, value, timestamp, _ in records:
+            out.append(
+                (0, call(value if type(value) in IMMUTABLE else by_value(value)), timestamp, None)
+            )
+
+
+class FilterOperator(Stateless):
+    """The records for which the function is true."""
+
+    method = "filter"
+
+    def process(self, records: Sequence[Element], out: list[Element]) -> None:
+        call = self.call()
+        for record in records:
+            value = record[1]
+            if call(value if type(value) in IMMUTABLE else by_value(value)):
+                out.append((0, value, record[2], None))
+
+
+class FlatMapOperator(Stateless):
+    """Any number of records out for each record in."""
+
+    fanout = None
+    method = "flat_map"
+
+    def process(self, records: Sequence[Element], out: list[Element]) -> None:
+        call = self.call()
+        for _, value, timestamp, _ in records:
+            results = call(by_value(value))
+            if results is not None:
+                for result in results:
+                    out.append((0, by_value(result), timestamp, None))

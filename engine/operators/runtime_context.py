@@ -1,0 +1,68 @@
+"""What a rich function sees of its subtask (PyFlink: RuntimeContext)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.errors import InvalidJob
+from engine.operators.base import Context
+from engine.state.keyed_state import KeyedState, MapState, ValueState
+
+
+class RuntimeContext:
+    """Names, indexes and state handles; state only where the stream is keyed."""
+
+    def __init__(self, context: Context, state: KeyedState | None) -> None:
+        self._context = context
+        self._state = state
+
+    def get_task_name(self) -> str:
+        return self._context.subtask.rpartition("[")[0]
+
+    def get_task_name_with_subtasks(self) -> str:
+        return self._context.subtask
+
+    def get_number_of_parallel_subtasks(self) -> int:
+        return self._context.parallelism
+
+    def get_max_number_of_parallel_subtasks(self) -> int:
+        return self._context.max_parallelism
+
+    def get_index_of_this_subtask(self) -> int:
+        return self._context.index
+
+    def get_attempt_number(self) -> int:
+        raise NotImplementedError(
+            "RuntimeContext.get_attempt_number is not implemented in StreamLab."
+        )
+
+    def get_state(self, state_descriptor: Any) -> ValueState:
+        return ValueState(self._keyed(state_descriptor), state_descriptor.name, "value")
+
+    def get_map_state(self, state_descriptor: Any) -> MapState:
+        return MapState(self._keyed(state_descriptor), state_descriptor.name, "map")
+
+    def get_list_state(self, state_descriptor: Any) -> Any:
+        raise NotImplementedError(
+            "RuntimeContext.get_list_state is not implemented in StreamLab yet; use value or map state."
+        )
+
+    def get_reducing_state(self, state_descriptor: Any) -> Any:
+        raise NotImplementedError(
+            "RuntimeContext.get_reducing_state is not implemented in StreamLab yet; use value state."
+        )
+
+    def get_aggregating_state(self, state_descriptor: Any) -> Any:
+        raise NotImplementedError(
+            "RuntimeContext.get_aggregating_state is not implemented in StreamLab yet; use value state."
+        )
+
+    def _keyed(self, descriptor: Any) -> KeyedState:
+        if self._state is None:
+            raise InvalidJob(
+                "state_without_key",
+                f"State {descriptor.name!r} is keyed, and this stream is not.",
+                place=self._context.subtask,
+                mend="Call key_by before process.",
+            )
+        return self._state

@@ -1,0 +1,57 @@
+"""A subtask's own copy of a user's function.
+
+Each subtask gets a deep copy, as a serialised function would arrive in Flink. Keyframes copy its attributes; a failure
+discards them and the function is opened again. What cannot be copied is shared, and the run can then step back only by
+replaying from its start.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+
+class UserFunction:
+    """Holds one instance; `copyable` says whether its attributes can be saved."""
+
+    __slots__ = ("copyable", "instance")
+
+    def __init__(self, function: Any) -> None:
+        self.copyable = True
+        try:
+            self.instance = copy.deepcopy(function)
+        except Exception:
+            self.instance = function
+            self.copyable = False
+
+    def open(self, runtime_context: Any) -> None:
+        opener = getattr(self.instance, "open", None)
+        if opener is not None:
+            opener(runtime_context)
+
+    def keyframe(self) -> dict[str, Any] | None:
+        attributes = getattr(self.instance, "__dict__", None)
+        if attributes is None or not self.copyable or not _is_instance(self.instance):
+            return None
+        if not attributes:
+            return {}
+        try:
+            held: dict[str, Any] = copy.deepcopy(attributes)
+            return held
+        except Exception:
+            self.copyable = False
+            return None
+
+    def rewind(self, frame: dict[str, Any] | None) -> None:
+        if frame is not None:
+            attributes = self.instance.__dict__
+            attributes.clear()
+            attributes.update(copy.deepcopy(frame))
+
+
+def _is_instance(function: Any) -> bool:
+    """Whether attributes belong to this subtask: those of a plain function or a class are everybody's."""
+    return not (
+        isinstance(function, type)
+        or type(function).__name__ in ("function", "builtin_function_or_method", "method")
+    )

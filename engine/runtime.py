@@ -1,0 +1,515 @@
+"""The only place where a run moves. `run` loops over atomic actions; everything else is what one action does.
+
+A run of `n` policy steps gives the same trace however it is cut into calls, and whether or not events are collected: a
+turn that is cut goes on with what was left of its quantum, and when a turn ends depends on the state alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.checkpointing.coordinator import Coordinator
+from engine.clock import Clock
+from engine.commands import Command, FailSubtask, Rescale, TriggerCheckpoint
+from engine.deployment import Deployment, Slot, moved_key_groups
+from engine.elements import WATERMARK
+from engine.errors import ImpossibleAction, StreamLabError
+from engine.events import (
+    ClockAdvanced,
+    Deployed,
+    JobStateChanged,
+    RescaleAborted,
+    RescaleRequested,
+    Restored,
+    SubtaskFailed,
+)
+from engine.graph.job_graph import JobGraph
+from engine.job_state import FAILED, FINISHED, RESTARTING, RUNNING, STOPPING
+from engine.network.credit import Readiness
+from engine.operators.sink import ResultLog
+from engine.operators.source import SourceOperator
+from engine.picture import deployed_picture
+from engine.scheduler import Policy, Scheduler, make_scheduler
+from engine.trace import Trace
+from engine.values import text
+
+UNBOUNDED = 1 << 60
+
+
+class Runtime:
+    """A job that runs. `most` bounds a burst from outside; 1 makes every policy atomic without changing its schedule."""
+
+    def __init__(self, job: JobGraph, policy: Policy, seed: int) -> None:
+        self.job = job.validated()
+        self.seed = seed
+        self.trace = Trace()
+        self.clock = Clock()
+        self.readiness = Readiness()
+        self.coordinator = Coordinator(self.trace)
+        self.quantum = policy.quantum
+        self.scheduler: Scheduler = make_scheduler(policy, seed)
+        self.most = UNBOUNDED
+        self.logs: dict[str, ResultLog] = {}
+        self.taken: dict[str, int] = {}
+        self.parallelism = {vertex.id: vertex.parallelism for vertex in job.vertices}
+        self.attempt = 1
+        self.failures = 0
+        self.state = RUNNING
+        self.reason = ""
+        self.rescale: Rescale | None = None
+        self.turn = -1
+        self.turn_left = 0
+        self.schedule: list[tuple[int, int]] | None = None
+        self._deploy()
+        self.deployment.open()
+        self._arm()
+
+    @property
+    def step(self) -> int:
+        """Steps taken so far."""
+        return self.trace.step
+
+    # Deployment
+
+    def _deploy(self) -> None:
+        self.deployment = Deployment(
+            self, self.job, self.parallelism, self.seed, self.attempt, self.logs
+        )
+        for name, channel in self.deployment.channels.items():
+            channel.taken = self.taken.get(name, 0)
+
+    def _arm(self) -> None:
+        """Ask the clock for the periodic watermarks and checkpoints that the job wants."""
+        self.clock.clear()
+        for slot in self.deployment.slots:
+            if slot.kind == "timer":
+                self._wake(slot)
+        self._update_clock_bit()
+
+    def _wake(self, slot: Slot) -> None:
+        interval = self.job.watermark_interval if slot.subtask else self.job.checkpoint_interval
+        if interval:
+            self.clock.wake(self.clock.now + interval * 1000, slot.action)
+
+    def _update_clock_bit(self) -> None:
+        bit = 1 << self.deployment.clock
+        if self.state in (RUNNING, STOPPING) and self.clock.next_due() is not None:
+            self.readiness.nonempty |= bit
+        else:
+            self.readiness.nonempty &= ~bit
+
+    # Steps
+
+    def run(self, steps: int) -> int:
+        """Take up to `steps` steps by the policy; fewer where nothing more can happen. Returns how many were taken."""
+        trace, readiness = self.trace, self.readiness
+        choose, quantum, schedule = self.scheduler.choose, self.quantum, self.schedule
+        start = trace.step
+        last = start + steps
+        deployment = self.deployment
+        takers, first_choice = deployment.takers, deployment.first_choice
+        while trace.step < last:
+            enabled = readiness.nonempty & ~(readiness.blocked | readiness.stalled)
+            if not enabled:
+                break
+            if self.turn_left and enabled >> self.turn & 1:
+                slot = self.turn
+            else:
+                slot = self.turn = choose(enabled & first_choice or enabled)
+                self.turn_left = quantum
+                if quantum > 1 and not self._bursts(slot):
+                    self.turn_left = 1
+            taker = takers[slot]
+            if taker is None:
+                self._take_special(deployment.slots[slot])
+                taken = 1
+                if deployment is not self.deployment:
+                    deployment = self.deployment
+                    takers, first_choice = deployment.takers, deployment.first_choice
+            elif quantum == 1:
+                taken = taker(1)
+            else:
+                taken = taker(min(self.turn_left, last - trace.step, self.most))
+                self.turn_left -= taken
+                if self.turn_left and not self._bursts(slot):
+                    self.turn_left = 0
+            if quantum == 1:
+                self.turn_left = 0
+            trace.step += taken
+            if schedule is not None:
+                schedule.append((slot, taken))
+        return trace.step - start
+
+    def _bursts(self, number: int) -> bool:
+        """Whether a turn may go on at this input: it holds data at its head, not a control element."""
+        slot = self.deployment.slots[number]
+        if slot.channel is not None:
+            queue = slot.channel.queue
+            return bool(queue) and queue[0][0] <= WATERMARK
+        return slot.split is not None
+
+    def act(self, action: str) -> None:
+        """Take the action of this id; ImpossibleAction says why it cannot be taken."""
+        number = self.deployment.by_action.get(action)
+        if number is None:
+            raise ImpossibleAction(
+                "unknown_action",
+                f"There is no action {text(action)!r} in this job.",
+                mend="Choose one of the possible actions.",
+            )
+        if not self.readiness.enabled() >> number & 1:
+            slot = self.deployment.slots[number]
+            reason = self.why_not(slot)
+            raise ImpossibleAction(
+                "impossible",
+                f"This is not possible now: {reason[1]}.",
+                place=action,
+                mend="Choose one of the possible actions.",
+            )
+        self.turn_left = 0
+        taker = self.deployment.takers[number]
+        if taker is None:
+            self._take_special(self.deployment.slots[number])
+        else:
+            taker(1)
+        self.trace.step += 1
+
+    def _take_special(self, slot: Slot) -> None:
+        self.turn_left = 0
+        if slot.kind == "trigger":
+            self._deliver_trigger(slot)
+        elif slot.kind == "ack":
+            self._deliver_acknowledgement(slot)
+        elif slot.kind == "restart":
+            self._restart()
+        elif slot.kind == "timer":
+            self._timer_due(slot)
+        else:
+            self._advance_clock()
+
+    # The coordinator's messages
+
+    def message_sent(self, subtask: str, kind: str) -> None:
+        action = f"ack:{subtask}" if kind == "acknowledge" else f"trigger:{subtask}"
+        self.readiness.nonempty |= self.deployment.bit(action)
+
+    def _deliver(self, slot: Slot, kind: str) -> tuple[int, Any]:
+        subtask = slot.subtask or ""
+        message, part = self.coordinator.deliver(subtask, kind)
+        if not self.coordinator.has_message(subtask, kind):
+            self.readiness.nonempty &= ~self.deployment.bit(slot.action)
+        return message.checkpoint, part
+
+    def _deliver_trigger(self, slot: Slot) -> None:
+        checkpoint, _ = self._deliver(slot, "trigger")
+        subtask = self.deployment.subtasks[slot.subtask or ""]
+        subtask.checkpoint(checkpoint)
+        if self.state == STOPPING:
+            # Stop with savepoint: nothing is read after the barrier.
+            for split in self.deployment.splits.values():
+                if split.id.startswith(f"{subtask.id}/"):
+                    self.readiness.blocked |= split.bit
+
+    def _deliver_acknowledgement(self, slot: Slot) -> None:
+        checkpoint, part = self._deliver(slot, "acknowledge")
+        complete = self.coordinator.acknowledge(slot.subtask or "", checkpoint, part)
+        if complete and self.state == STOPPING:
+            self.readiness.nonempty |= 1 << self.deployment.restart
+            self.deployment.first_choice |= 1 << self.deployment.restart
+
+    def _trigger_checkpoint(self, kind: str) -> int:
+        sources = [subtask.id for subtask in self.deployment.sources()]
+        checkpoint = self.coordinator.trigger(kind, list(self.deployment.subtasks), sources)
+        for source in sources:
+            self.message_sent(source, "trigger")
+        return checkpoint
+
+    # Time
+
+    def _advance_clock(self) -> None:
+        for action in self.clock.advance():
+            self.readiness.nonempty |= self.deployment.bit(action)
+        if self.trace.events is not None:
+            self.trace.events.append(ClockAdvanced(self.clock.now))
+        self._update_clock_bit()
+
+    def _timer_due(self, slot: Slot) -> None:
+        self.readiness.nonempty &= ~self.deployment.bit(slot.action)
+        if slot.subtask is None:
+            if self.coordinator.pending is None:
+                self._trigger_checkpoint("checkpoint")
+            self._wake(slot)
+        else:
+            subtask = self.deployment.subtasks[slot.subtask]
+            if isinstance(subtask.operator, SourceOperator) and not subtask.finished:
+                subtask.operator.emit_watermark(subtask.out)
+                subtask.flush()
+                self._wake(slot)
+        self._update_clock_bit()
+
+    # Ends and failures
+
+    def subtask_finished(self) -> None:
+        if all(subtask.finished for subtask in self.deployment.subtasks.values()):
+            self._set_state(FINISHED, "all input has been processed")
+            self.clock.clear()
+            self._update_clock_bit()
+
+    def _set_state(self, state: str, reason: str) -> None:
+        self.state, self.reason = state, reason
+        if self.trace.events is not None:
+            self.trace.events.append(JobStateChanged(state, reason))
+
+    def fail(self, subtask: str, error: Exception) -> None:
+        """A user function raised: the subtask fails, and is restarted a bounded number of times."""
+        self.failures += 1
+        if isinstance(error, StreamLabError):
+            reason = str(error)
+        else:
+            reason = f"{type(error).__name__}: {error}"
+        self._fail(subtask, text(reason))
+        if self.failures > self.job.restart_attempts:
+            self.readiness.rewind((0, 0, 0))
+            self._set_state(
+                FAILED,
+                f"{subtask} failed {self.failures} times; {self.job.restart_attempts} restarts are allowed. {text(reason)}",
+            )
+
+    def _fail(self, subtask: str, reason: str) -> None:
+        self.trace.mark("failed", subtask, subtask)
+        if self.trace.events is not None:
+            self.trace.events.append(SubtaskFailed(subtask, reason))
+        self.deployment.subtasks[subtask].failed = True
+        self.coordinator.abort(f"{subtask} failed")
+        self.coordinator.drop_messages()
+        for channel in self.deployment.channels.values():
+            channel.lose()
+        for held in self.deployment.subtasks.values():
+            held.release_inputs()
+            held.out.clear()
+            held.operator.side.clear()
+        self.clock.clear()
+        if self.rescale is not None:
+            if self.trace.events is not None:
+                self.trace.events.append(RescaleAborted(self.rescale.operator, f"{subtask} failed"))
+            self.rescale = None
+        self.readiness.rewind((1 << self.deployment.restart, 0, 0))
+        self.turn_left = 0
+        self._set_state(RESTARTING, f"{subtask} failed: {reason}")
+
+    def _restart(self) -> None:
+        """Deploy anew: from the savepoint with another parallelism, or from the last completed checkpoint."""
+        why = "failure"
+        moved = 0
+        if self.rescale is not None:
+            why = "rescale"
+            before = dict(self.parallelism)
+            self.parallelism[self.rescale.operator] = self.rescale.parallelism
+            moved = moved_key_groups(self.job, before, self.parallelism)
+            self.rescale = None
+        latest = self.coordinator.storage.latest()
+        self.attempt += 1
+        for name, channel in self.deployment.channels.items():
+            self.taken[name] = channel.taken + len(channel.queue)
+        self.coordinator.drop_messages()
+        self._deploy()
+        self.deployment.restore(latest.parts if latest else {})
+        self.trace.mark(
+            "rescaled" if why == "rescale" else "restored",
+            str(latest.checkpoint) if latest else "start",
+        )
+        self.state, self.reason = RUNNING, ""
+        self.turn, self.turn_left = -1, 0
+        self.deployment.open()
+        self._arm()
+        if self.trace.events is not None:
+            self.trace.events.append(
+                Restored(latest.checkpoint if latest else None, self.attempt, why, moved)
+            )
+            self.trace.events.append(Deployed(*deployed_picture(self)))
+
+    # Commands
+
+    def apply(self, command: Command) -> None:
+        """Carry out a command; it takes one step. ImpossibleAction says why it cannot be carried out."""
+        reason = self.why_not_command(command)
+        if reason:
+            raise ImpossibleAction(
+                "impossible",
+                f"This is not possible now: {reason}.",
+                mend="Choose another command, or step on.",
+            )
+        if isinstance(command, TriggerCheckpoint):
+            self._trigger_checkpoint("checkpoint")
+        elif isinstance(command, FailSubtask):
+            self._fail(command.subtask, "failed on command")
+        else:
+            self.rescale = command
+            savepoint = self._trigger_checkpoint("savepoint")
+            if self.trace.events is not None:
+                self.trace.events.append(
+                    RescaleRequested(command.operator, command.parallelism, savepoint)
+                )
+            self._set_state(
+                STOPPING,
+                f"stopping with savepoint {savepoint} to rescale {command.operator} to {command.parallelism}",
+            )
+        self.turn_left = 0
+        self.trace.step += 1
+
+    def why_not_command(self, command: Command) -> str:
+        """Why a command is not possible now, as the end of a sentence; empty where it is possible."""
+        if self.state in (FINISHED, FAILED):
+            return f"the job has {self.state}"
+        if isinstance(command, FailSubtask):
+            if command.subtask not in self.deployment.subtasks:
+                return f"there is no subtask {text(command.subtask)!r}; the job has {', '.join(self.deployment.subtasks)}"
+            return "the job is restarting" if self.state == RESTARTING else ""
+        if self.state == RESTARTING:
+            return "the job is restarting"
+        if self.coordinator.pending is not None:
+            return f"checkpoint {self.coordinator.pending} is still in progress"
+        if self.state == STOPPING:
+            return self.reason
+        if isinstance(command, Rescale):
+            return self._why_not_rescale(command)
+        return ""
+
+    def _why_not_rescale(self, command: Rescale) -> str:
+        try:
+            vertex = self.job.vertex(command.operator)
+        except StreamLabError as error:
+            return f"{error.sentence[0].lower()}{error.sentence[1:].rstrip('.')}; {error.mend[0].lower()}{error.mend[1:].rstrip('.')}"
+        maximum = vertex.maximum()
+        if not 1 <= command.parallelism <= maximum:
+            return f"the parallelism of {vertex.id} must be from 1 to its max parallelism {maximum}"
+        if command.parallelism == self.parallelism[vertex.id]:
+            return f"{vertex.id} has parallelism {command.parallelism} already"
+        after = {**self.parallelism, vertex.id: command.parallelism}
+        for edge, partitioner in zip(
+            self.job.edges, self.deployment.graph.partitioners, strict=True
+        ):
+            if (
+                vertex.id in (edge.source, edge.target)
+                and type(edge.partitioner) is type(partitioner)
+                and partitioner.name == "forward"
+                and after[edge.source] != after[edge.target]
+            ):
+                return f"the forward edge {edge.source} -> {edge.target} needs equal parallelism"
+        return ""
+
+    def why_not(self, slot: Slot) -> tuple[str, str, list[str]]:
+        """Why a slot cannot be taken: (code, sentence without full stop, what it is about)."""
+        bit = self.deployment.bit(slot.action)
+        if self.state == RESTARTING and slot.kind != "restart":
+            return "restarting", "the job is restarting", []
+        if self.state in (FINISHED, FAILED):
+            return self.state, f"the job has {self.state}", []
+        if self.readiness.nonempty & bit:
+            if self.readiness.blocked & bit:
+                if slot.split is not None:
+                    return "stopping", "its source has stopped with a savepoint", []
+                subtask = self.deployment.subtasks[slot.subtask or ""]
+                received = getattr(subtask.alignment, "received", ())
+                waiting = [
+                    channel.name
+                    for index, channel in enumerate(subtask.inputs)
+                    if index not in received
+                ]
+                senders = " and ".join(name.partition(">")[0] for name in waiting)
+                number = getattr(subtask.alignment, "checkpoint", "")
+                return "alignment", f"waits for barrier {number} from {senders}", waiting
+            full = [
+                channel
+                for channel in self.deployment.subtasks[slot.subtask or ""].output.channels
+                if channel.full
+            ]
+            receivers = " and ".join(channel.receiver for channel in full)
+            return "credit", f"no credit towards {receivers}", [channel.name for channel in full]
+        return "empty", "there is nothing to take", []
+
+    # Stepping back
+
+    def keyframe(self) -> Any:
+        """A copy of everything that changes."""
+        deployment = self.deployment
+        return (
+            dict(self.parallelism),
+            (
+                self.trace.step,
+                self.attempt,
+                self.failures,
+                self.state,
+                self.reason,
+                self.rescale,
+                self.turn,
+                self.turn_left,
+            ),
+            self.clock.keyframe(),
+            self.readiness.keyframe(),
+            self.scheduler.keyframe(),
+            self.coordinator.keyframe(),
+            [channel.keyframe() for channel in deployment.channels.values()],
+            [(channel.credit.full) for channel in deployment.channels.values()],
+            [subtask.keyframe() for subtask in deployment.subtasks.values()],
+            {name: log.cursor for name, log in self.logs.items()},
+            dict(self.taken),
+            deployment.first_choice,
+        )
+
+    def rewind(self, frame: Any) -> None:
+        """Take over a keyframe of this run, earlier or later."""
+        (
+            parallelism,
+            scalars,
+            clock,
+            readiness,
+            scheduler,
+            coordinator,
+            channels,
+            credits,
+            subtasks,
+            cursors,
+            taken,
+            first_choice,
+        ) = frame
+        attempt = scalars[1]
+        self.taken = dict(taken)
+        if parallelism != self.parallelism or attempt != self.attempt:
+            self.parallelism = dict(parallelism)
+            self.attempt = attempt
+            self._deploy()
+            self.deployment.open()
+        (
+            self.trace.step,
+            self.attempt,
+            self.failures,
+            self.state,
+            self.reason,
+            self.rescale,
+            self.turn,
+            self.turn_left,
+        ) = scalars
+        self.clock.rewind(clock)
+        self.readiness.rewind(readiness)
+        self.scheduler.rewind(scheduler)
+        self.coordinator.rewind(coordinator)
+        deployment = self.deployment
+        for channel, held, full in zip(
+            deployment.channels.values(), channels, credits, strict=True
+        ):
+            channel.rewind(held)
+            channel.credit.full = full
+        for subtask, held in zip(deployment.subtasks.values(), subtasks, strict=True):
+            subtask.rewind(held)
+        for name, log in self.logs.items():
+            log.cursor = cursors.get(name, 0)
+        deployment.first_choice = first_choice
+
+    def copyable(self) -> bool:
+        """Whether keyframes hold everything: False where a user function has attributes that cannot be copied."""
+        return all(
+            getattr(getattr(subtask.operator, name, None), "copyable", True)
+            for subtask in self.deployment.subtasks.values()
+            for name in ("function", "aggregate", "window_function")
+        )
