@@ -1,0 +1,199 @@
+// The fold: a view and an event give the next view, exactly as the engine's own fold does.
+//
+// Views are never changed. Whatever an event touches is copied once per batch, everything else is shared with the view
+// before, so `previous.subtasks[id] === next.subtasks[id]` means "nothing happened here".
+
+const RESULTS_KEPT = 20;
+
+/** A view under construction. `at(...path)` returns the object there, copied first if it belongs to an older view. */
+class Draft {
+  constructor(view) {
+    this.view = { ...view };
+    this.own = new Set([this.view]);
+  }
+
+  at(...path) {
+    let node = this.view;
+    for (const name of path) {
+      let child = node[name];
+      if (!this.own.has(child)) {
+        child = Array.isArray(child) ? child.slice() : { ...child };
+        node[name] = child;
+        this.own.add(child);
+      }
+      node = child;
+    }
+    return node;
+  }
+
+  subtask(id) {
+    return this.at("subtasks", id);
+  }
+
+  part(event) {
+    return this.at("checkpoints", event.checkpoint, "subtasks", event.subtask);
+  }
+}
+
+const sameMessage = (a, b) =>
+  a.to === b.to && a.from === b.from && a.kind === b.kind && a.checkpoint === b.checkpoint;
+
+function removeRow(draft, event, table) {
+  delete draft.at("subtasks", event.subtask, table)[event.row];
+}
+
+const nothing = () => {};
+
+const FOLDS = {
+  Deployed(draft, { job, graph, subtasks, channels, messages }) {
+    Object.assign(draft.view, { job, graph, subtasks, channels, messages: messages ?? [] });
+  },
+  ClockAdvanced(draft, { time }) {
+    draft.view.time = time;
+  },
+  RecordRead(draft, { subtask, split, offset }) {
+    draft.at("subtasks", subtask, "splits", split).offset = offset + 1;
+    draft.subtask(subtask).read += 1;
+  },
+  RecordSkipped(draft, { subtask, split, offset }) {
+    draft.at("subtasks", subtask, "splits", split).offset = offset + 1;
+    draft.subtask(subtask).skipped += 1;
+  },
+  SplitWatermark(draft, { subtask, split, watermark }) {
+    draft.at("subtasks", subtask, "splits", split).watermark = watermark;
+  },
+  SplitEnded(draft, { subtask, split }) {
+    draft.at("subtasks", subtask, "splits", split).ended = true;
+  },
+  ElementTaken(draft, { channel }) {
+    draft.at("channels", channel, "queue").shift();
+    draft.at("channels", channel).taken += 1;
+  },
+  ElementEmitted(draft, { channel, element }) {
+    draft.at("channels", channel, "queue").push(element);
+  },
+  InputWatermark(draft, { subtask, input, watermark }) {
+    draft.at("subtasks", subtask, "inputs", input).watermark = watermark;
+  },
+  InputEnded(draft, { subtask, input }) {
+    draft.at("subtasks", subtask, "inputs", input).ended = true;
+  },
+  WatermarkAdvanced(draft, event) {
+    draft.subtask(event.subtask).watermark = event.new;
+  },
+  StatePut(draft, { subtask, row, name, key, key_group, window, entry, value }) {
+    draft.at("subtasks", subtask, "state")[row] = { name, key, key_group, window, entry, value };
+  },
+  StateRemoved: (draft, event) => removeRow(draft, event, "state"),
+  TimerSet(draft, { subtask, row, key, time }) {
+    draft.at("subtasks", subtask, "timers")[row] = { key, time };
+  },
+  TimerRemoved: (draft, event) => removeRow(draft, event, "timers"),
+  TimerFired: (draft, event) => removeRow(draft, event, "timers"),
+  WindowFired: nothing,
+  RecordLate(draft, { subtask }) {
+    draft.subtask(subtask).late += 1;
+  },
+  ResultWritten(draft, { subtask, index, text }) {
+    draft.subtask(subtask).written = index + 1;
+    const results = draft.at("subtasks", subtask, "results");
+    results.push([index, text]);
+    if (results.length > RESULTS_KEPT) results.shift();
+  },
+  CheckpointTriggered(draft, { checkpoint, kind, subtasks }) {
+    const part = () => ({ status: "waiting", first_barrier: null, snapshot: null, acknowledged: null, bytes: 0 });
+    draft.at("checkpoints")[checkpoint] = {
+      kind, status: "triggered", reason: "", triggered: draft.view.step, ended: null, bytes: 0,
+      subtasks: Object.fromEntries(subtasks.map((id) => [id, part()])),
+    };
+  },
+  MessageSent(draft, { message }) {
+    draft.at("messages").push(message);
+  },
+  MessageDelivered(draft, { message }) {
+    const messages = draft.at("messages");
+    const index = messages.findIndex((one) => sameMessage(one, message));
+    if (index >= 0) messages.splice(index, 1);
+  },
+  BarrierArrived(draft, event) {
+    const part = draft.part(event);
+    part.first_barrier ??= draft.view.step;
+    const inputs = Object.values(draft.view.subtasks[event.subtask].inputs);
+    if (part.status === "waiting" && inputs.length > 1) part.status = "aligning";
+  },
+  InputBlocked(draft, { subtask, input, checkpoint }) {
+    draft.at("subtasks", subtask, "inputs", input).blocked = true;
+    const received = draft.view.subtasks[subtask].aligning?.received ?? [];
+    draft.subtask(subtask).aligning = { checkpoint, received: [...received, input] };
+  },
+  InputsReleased(draft, { subtask }) {
+    release(draft, subtask);
+  },
+  SnapshotTaken(draft, event) {
+    Object.assign(draft.part(event), { status: "snapshotted", snapshot: draft.view.step, bytes: event.bytes });
+  },
+  SnapshotAcknowledged(draft, event) {
+    Object.assign(draft.part(event), { status: "acknowledged", acknowledged: draft.view.step });
+  },
+  CheckpointCompleted(draft, { checkpoint, bytes }) {
+    Object.assign(draft.at("checkpoints", checkpoint), { status: "completed", ended: draft.view.step, bytes });
+    draft.view.last_completed = checkpoint;
+  },
+  CheckpointAborted(draft, { checkpoint, reason }) {
+    Object.assign(draft.at("checkpoints", checkpoint), { status: "aborted", reason, ended: draft.view.step });
+  },
+  SubtaskFailed(draft, { subtask, reason }) {
+    for (const id of Object.keys(draft.view.subtasks)) {
+      draft.subtask(id).status = id === subtask ? "failed" : "cancelled";
+      release(draft, id);
+    }
+    for (const id of Object.keys(draft.view.channels)) {
+      const channel = draft.at("channels", id);
+      channel.taken += channel.queue.length;
+      channel.queue = [];
+    }
+    draft.view.messages = [];
+    Object.assign(draft.at("job"), { state: "restarting", reason });
+  },
+  JobStateChanged(draft, { state, reason }) {
+    Object.assign(draft.at("job"), { state, reason });
+  },
+  SubtaskFinished(draft, { subtask }) {
+    draft.subtask(subtask).status = "finished";
+  },
+  RescaleRequested: nothing,
+  RescaleAborted: nothing,
+  Restored: nothing,
+};
+
+function release(draft, id) {
+  const subtask = draft.view.subtasks[id];
+  for (const [name, input] of Object.entries(subtask.inputs)) {
+    if (input.blocked) draft.at("subtasks", id, "inputs", name).blocked = false;
+  }
+  if (subtask.aligning) draft.subtask(id).aligning = null;
+}
+
+function foldInto(draft, event) {
+  const fold = FOLDS[event.e];
+  if (!fold) throw new Error(`This page does not know the event ${event.e}.`);
+  fold(draft, event);
+}
+
+/** The view after one event of the step that `view` is at. */
+export function applyEvent(view, event) {
+  const draft = new Draft(view);
+  foldInto(draft, event);
+  return draft.view;
+}
+
+/** The view after whole steps: [{step, events}, ...], in order. */
+export function applySteps(view, steps) {
+  if (!steps.length) return view;
+  const draft = new Draft(view);
+  for (const one of steps) {
+    draft.view.step = one.step;
+    for (const event of one.events) foldInto(draft, event);
+  }
+  return draft.view;
+}

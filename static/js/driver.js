@@ -1,0 +1,166 @@
+// From what a visitor wants (an intent such as {type: "step"}) to what is asked of the server, and to what changes here.
+//
+// Before there is a run the page shows the lab's first picture. The first driving intent makes the run, connects, and is
+// sent when the socket is open: opening a page writes nothing.
+
+import * as wire from "./protocol.js";
+import { receive } from "./messages.js";
+
+const MOST_QUEUED = 12;
+const ANSWER_WITHIN = 15_000;
+
+export function createDriver({ store, transport, post, go, copy }) {
+  let ref = 0;
+  let waiting = null;
+  let queued = 0;
+  let late = 0;
+  let later = [];
+
+  const at = () => {
+    ref += 1;
+    const { head, position } = store.state;
+    return { ref, head, position };
+  };
+
+  /** Sends a request that will be answered by `done`, `branched` or `error`. */
+  function request(build) {
+    const place = at();
+    if (!transport.send(build(place))) return false;
+    waiting = place.ref;
+    clearTimeout(late);
+    late = setTimeout(() => settle(waiting), ANSWER_WITHIN);
+    return true;
+  }
+
+  function settle(answered) {
+    if (answered !== waiting) return;
+    waiting = null;
+    clearTimeout(late);
+    if (queued) {
+      const count = queued;
+      queued = 0;
+      request((place) => wire.step(place, count));
+    }
+  }
+
+  const driving = {
+    step() {
+      if (store.state.play.state !== "paused") transport.send(wire.pause(at()));
+      if (waiting !== null) queued = Math.min(MOST_QUEUED, queued + 1);
+      else request((place) => wire.step(place));
+    },
+    choose: ({ action }) => request((place) => wire.choose(place, action)),
+    command: ({ command }) => request((place) => wire.command(place, command)),
+    run_until: ({ until }) => request((place) => wire.runUntil(place, until)),
+    play: () => transport.send(wire.play(at(), store.state.play.rate)),
+    pause: () => transport.send(wire.pause(at())),
+    seek: ({ step }) => transport.send(wire.seek(at(), step)),
+    back: () => {
+      if (store.state.position > 0) transport.send(wire.seek(at(), store.state.position - 1));
+    },
+    /** Command, then run until it has had its effect: one button of the first visit. */
+    checkpoint_through() {
+      request((place) => wire.command(place, { kind: "checkpoint" }));
+      later.push(() => driving.run_until({ until: { kind: "checkpoint_completes" } }));
+    },
+    share: () => share(),
+  };
+
+  const local = {
+    select: ({ selection }) => store.set({ selection }),
+    select_checkpoint: ({ checkpoint }) => store.set({ checkpoint }),
+    dismiss: () => store.set({ error: null }),
+    show_table: ({ shown }) => store.set({ tableShown: shown }),
+    projector: ({ on }) => store.set({ projector: on }),
+    rate({ rate }) {
+      store.set({ play: { ...store.state.play, rate } });
+      if (store.state.play.state === "playing") transport.send(wire.rate(rate));
+    },
+    start_again: ({ parameters }) => ask(store.state.urls.new, { parameters }, "The run could not be started.").then((made) => made && go(made.url)),
+  };
+
+  /** POSTs; null where it was refused, and the reason stands in the error strip. */
+  async function ask(url, body, sentence) {
+    try {
+      return await post(url, body);
+    } catch (error) {
+      store.set({ error: { sentence: error.sentence ?? sentence, place: error.place ?? "", mend: error.mend ?? "Try again in a moment." } });
+      return null;
+    }
+  }
+
+  let making = null;
+
+  /** Makes the run, once, and connects to it. */
+  function ensureRun() {
+    making ??= ask(store.state.urls.create, {}, "The run could not be started.").then((made) => {
+      if (!made) {
+        making = null;
+        later = [];
+        return;
+      }
+      open(made.run, made.url);
+    });
+  }
+
+  function open(run, url) {
+    const { urls } = store.state;
+    store.set({ runId: run });
+    if (url) history.replaceState(null, "", url);
+    const address = new URL(urls.socket.replace("{run}", run), location.href);
+    address.protocol = location.protocol === "https:" ? "wss:" : "ws:";
+    transport.connect(address.href);
+  }
+
+  async function share() {
+    const { urls, runId, position } = store.state;
+    const link = await ask(urls.share.replace("{run}", runId), { step: position }, "The link could not be made.");
+    if (link) await copy(new URL(link.url, location.href).href);
+  }
+
+  function send(intent) {
+    if (local[intent.type]) {
+      local[intent.type](intent);
+      return;
+    }
+    const drive = driving[intent.type];
+    if (store.state.runId === null) {
+      if (["back", "seek", "pause"].includes(intent.type)) return;
+      later.push(() => drive(intent));
+      ensureRun();
+    } else if (store.state.connection.status !== "open" && intent.type !== "share") {
+      store.set({ waiting: ref });
+      if (later.length < MOST_QUEUED && store.state.connection.status === "connecting") later.push(() => drive(intent));
+    } else drive(intent);
+  }
+
+  function onMessage(message) {
+    const { outOfStep, ...patch } = receive(store.state, message);
+    if (outOfStep) {
+      transport.send(wire.seek(at(), message.to));
+      return;
+    }
+    store.set(patch);
+    if (message.type === "error" && message.ref !== null) settle(message.ref);
+    if (message.type === "done") settle(message.ref);
+    if (message.type === "branched") {
+      settle(message.ref);
+      queued = 0;
+      open(message.run, store.state.urls.run.replace("{run}", message.run));
+    }
+    // What was wanted before the socket was open goes out one answer at a time, each from the place the last one led to.
+    const ready = store.state.view && (message.type === "view" || message.type === "done" || message.type === "steps");
+    if (ready && waiting === null && later.length) later.shift()();
+  }
+
+  function onStatus(status, detail) {
+    store.set({ connection: { status, detail } });
+    if (status === "lost") {
+      waiting = null;
+      queued = 0;
+      store.set({ play: { ...store.state.play, state: "paused", why: "" } });
+    }
+  }
+
+  return { send, onMessage, onStatus, open };
+}

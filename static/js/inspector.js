@@ -1,0 +1,45 @@
+// A stack of panels that open and close. A closed one does no work, but its heading still says the one fact that matters.
+
+import { html, icons, setHtml } from "./svg.js";
+
+/** `panels`: {id: module with mount, update, title, summary}. `kept` remembers which are open. */
+export function createInspector(element, panels, context, kept) {
+  const entries = Object.entries(panels).map(([id, panel]) => {
+    const details = document.createElement("details");
+    details.className = "panel";
+    details.dataset.panel = id;
+    details.open = kept.read(id);
+    setHtml(details, html`<summary>${icons.chevron}<b>${panel.title}</b><span class="spring"></span><span class="meta"></span></summary><div class="panel-body"></div>`);
+    const [summary, body] = details.children;
+    panel.mount(body, context);
+    const entry = { id, panel, details, meta: summary.lastElementChild, stale: new Set() };
+    details.addEventListener("toggle", () => {
+      kept.write(id, details.open);
+      if (details.open) refresh(entry);
+    });
+    element.append(details);
+    return entry;
+  });
+
+  const everything = { has: () => true };
+
+  function refresh(entry) {
+    const { state } = context.store;
+    if (state.view) entry.panel.update(state, everything);
+  }
+
+  new ResizeObserver(() => {
+    for (const entry of entries) if (entry.details.open) refresh(entry);
+  }).observe(element);
+
+  return {
+    update(state, changes) {
+      const hidden = element.offsetParent === null;
+      for (const { panel, details, meta } of entries) {
+        if (hidden) continue;
+        meta.textContent = panel.summary(state);
+        if (details.open) panel.update(state, changes);
+      }
+    },
+  };
+}

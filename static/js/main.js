@@ -1,0 +1,144 @@
+// Wiring only: reads what the server put into the page, makes the store, mounts the panels, connects them to the run.
+
+import { createStore, drawOnChange } from "./store.js";
+import { createTransport } from "./transport.js";
+import { createDriver } from "./driver.js";
+import { createInspector } from "./inspector.js";
+import { copyText, mountHeader } from "./header.js";
+import { listen } from "./keyboard.js";
+import { firstChoice } from "./messages.js";
+import { post } from "./post.js";
+import { setTimes } from "./format.js";
+import { settings } from "./settings.js";
+import * as stage from "./panels/stage_panel.js";
+import * as table from "./panels/table_panel.js";
+import * as caption from "./panels/caption_panel.js";
+import * as actions from "./panels/actions_panel.js";
+import * as transportPanel from "./panels/transport_panel.js";
+import * as timeline from "./panels/timeline_panel.js";
+import * as rail from "./panels/rail_panel.js";
+import * as eventTime from "./panels/event_time_panel.js";
+import * as state from "./panels/state_panel.js";
+import * as checkpoints from "./panels/checkpoints_panel.js";
+import * as keyGroups from "./panels/key_groups_panel.js";
+import * as results from "./panels/results_panel.js";
+import * as log from "./panels/log_panel.js";
+
+const boot = JSON.parse(document.getElementById("boot").textContent);
+const byId = (id) => document.getElementById(id);
+const root = document.documentElement;
+const { preview } = boot;
+setTimes({ zone: boot.time_zone_minutes, format: boot.time_format });
+
+/** The picture in the page is the beginning of a run; where the visitor left it comes over the socket. */
+const firstSentence = boot.run === null ? preview.say ?? "" : "Opening your run where you left it…";
+
+const store = createStore({
+  lab: boot.lab,
+  urls: boot.urls,
+  parameters: boot.parameters.map((one) => ({ ...one, value: boot.values?.[one.name] ?? one.default })),
+  seed: boot.seed,
+  runId: boot.run,
+  run: null,
+  view: preview.view,
+  before: null,
+  last: { step: preview.step, say: firstSentence, action: null, events: [] },
+  position: preview.step,
+  head: preview.head,
+  actions: preview.actions,
+  marks: preview.marks ?? [],
+  log: { sentences: new Map(preview.step && preview.say ? [[preview.step, preview.say]] : []) },
+  play: { state: "paused", rate: 2, why: "" },
+  connection: { status: boot.run === null ? "none" : "connecting", detail: "" },
+  waiting: null,
+  error: null,
+  selection: { subtask: firstChoice(preview.view), channel: null },
+  checkpoint: null,
+  tableShown: false,
+  projector: settings.read("projector") === "on",
+  theme: root.dataset.theme,
+  zone: boot.time_zone_minutes,
+});
+
+let driver;
+let header;
+const transport = createTransport({
+  have: () => (store.state.run?.id === store.state.runId ? store.state.position : null),
+  onMessage: (message) => driver.onMessage(message),
+  onStatus: (status, detail) => driver.onStatus(status, detail),
+});
+driver = createDriver({
+  store,
+  transport, post,
+  go: (url) => location.assign(url),
+  copy: async (address) => {
+    await copyText(address);
+    header.shared();
+  },
+});
+const { send } = driver;
+const context = { store, send };
+
+const panels = [
+  [stage, "stage-panel"], [table, "table-panel"], [caption, "caption"], [actions, "actions"],
+  [transportPanel, "transport"], [timeline, "timeline"], [rail, "rail"],
+];
+for (const [panel, id] of panels) panel.mount(byId(id), context);
+header = mountHeader(byId("head"), byId("keys"), { ...context, settings });
+const inspector = createInspector(byId("inspector"), { time: eventTime, state, checkpoints, groups: keyGroups, results, log }, context, {
+  read: (id) => settings.read(`panel-${id}`) !== "closed",
+  write: (id, open) => settings.write(`panel-${id}`, open ? "open" : "closed"),
+});
+
+const app = byId("app");
+function fold(side, folded = !app.classList.contains(`${side}-folded`)) {
+  app.classList.toggle(`${side}-folded`, folded);
+  for (const button of document.querySelectorAll(`[data-fold="${side}"]`)) button.setAttribute("aria-expanded", String(!folded));
+}
+function foldAndKeep(side) {
+  fold(side);
+  settings.write(side, app.classList.contains(`${side}-folded`) ? "folded" : "open");
+}
+/** A projector gets the whole width for the stage; what was open before comes back afterwards. */
+function foldForType(projector) {
+  for (const side of ["rail", "inspector"]) fold(side, projector || settings.read(side) === "folded");
+}
+
+function draw(now, changes) {
+  if (changes.has("projector")) foldForType(now.projector);
+  if (changes.has("zone")) setTimes({ zone: now.zone });
+  for (const [panel] of panels) panel.update(now, changes);
+  header.update(now, changes);
+  inspector.update(now, changes);
+  if (now.connection.status === "open" || now.runId === null) root.dataset.ready = "true";
+  root.dataset.connection = now.connection.status;
+}
+
+draw(store.state, { has: () => true });
+drawOnChange(store, draw);
+
+new MutationObserver(() => store.set({ theme: root.dataset.theme })).observe(root, { attributeFilter: ["data-theme"] });
+addEventListener("online", () => transport.retryNow());
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-fold]");
+  if (button) foldAndKeep(button.dataset.fold);
+});
+
+listen(document, {
+  enabled: () => settings.read("keys") !== "off" && !byId("keys").open,
+  on(meaning) {
+    const [name, n] = meaning.split(" ");
+    if (name === "play") send({ type: store.state.play.state === "paused" ? "play" : "pause" });
+    else if (name === "action") {
+      const action = actions.ordered(store.state.actions.possible)[n - 1];
+      if (action) send({ type: "choose", action: action.id });
+    } else if (name === "until" || name === "faults") transportPanel.openMenu(name);
+    else if (name === "keys") byId("keys").showModal();
+    else if (name === "rail" || name === "inspector") foldAndKeep(name);
+    else if (name === "table") send({ type: "show_table", shown: !store.state.tableShown });
+    else send({ type: name });
+  },
+});
+
+if (boot.run !== null) driver.open(boot.run);

@@ -1,0 +1,70 @@
+// What can happen next, numbered, and what cannot, with the reason.
+
+import { arrow, emitsResults, senderOf } from "../selectors.js";
+import { html, icons, setHtml } from "../svg.js";
+import { inline, markOf } from "../glyphs.js";
+
+const NUMBERED = 9;
+
+let body;
+
+export function mount(element, { send }) {
+  body = element;
+  element.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-action]");
+    if (button && button.getAttribute("aria-disabled") !== "true") send({ type: "choose", action: button.dataset.action });
+  });
+}
+
+export function update(state, changes) {
+  if (!["actions", "position", "head", "play", "run"].some((name) => changes.has(name))) return;
+  const { possible, impossible } = state.actions;
+  const recorded = state.position < state.head;
+  const wait = state.run && !state.run.mine;
+  const focused = body.contains(document.activeElement) ? document.activeElement.dataset.action : null;
+  const changed = setHtml(body, html`<section class="column" aria-labelledby="possible-head"><h2 id="possible-head"><b>Possible next</b> <span>${possible.length}</span><span class="right">${
+    possible.length ? (recorded ? "any other starts a branch" : "") : ""}</span></h2>${
+    possible.length
+      ? html`<ol tabindex="-1">${ordered(possible).map((action, i) => possibleHtml(state, action, i, recorded, wait))}</ol>`
+      : html`<p class="none">${state.view?.job.state === "finished" ? "The job has finished: nothing more can happen." : "Nothing can happen now."}</p>`
+  }</section><section class="column" aria-labelledby="impossible-head"><h2 id="impossible-head"><b>Not possible now</b> <span>${impossible.length}</span></h2>${
+    impossible.length
+      ? html`<ul tabindex="0" aria-labelledby="impossible-head">${impossible.map((action) => impossibleHtml(state, action))}</ul>`
+      : html`<p class="none">Nothing is blocked, full or waiting.</p>`
+  }</section>`);
+  if (changed && focused !== null) refocus(focused);
+}
+
+function refocus(id) {
+  const same = [...body.querySelectorAll("[data-action]")];
+  (same.find((button) => button.dataset.action === id) ?? same[0])?.focus({ preventScroll: true });
+}
+
+/** The one that Step would take comes first. */
+export const ordered = (possible) => [...possible].sort((a, b) => b.default - a.default);
+
+function possibleHtml(state, action, i, recorded, wait) {
+  const next = action.default;
+  return html`<li><button type="button" class="act${next ? " next" : ""}" data-action="${action.id}" aria-disabled="${wait ? "true" : "false"}">${
+    i < NUMBERED ? html`<kbd>${i + 1}</kbd>` : html`<span></span>`}<span class="picture">${picture(state.view, action)}</span><span class="what">${action.label}${where(action)}</span><span class="hint">${
+    next ? (recorded ? "as recorded" : "Step") : ""}</span></button></li>`;
+}
+
+const REASONS = { credit: icons.credit, alignment: icons.lock };
+
+function impossibleHtml(state, action) {
+  const { reason } = action;
+  return html`<li class="act off"><span class="picture">${picture(state.view, action)}</span><span class="what">${action.label}</span><span class="reason ${reason.code}">${REASONS[reason.code] ?? icons.wait}<span>${reason.sentence}</span></span></li>`;
+}
+
+function where({ channel, label }) {
+  return channel && !label.includes("→") && !label.includes(senderOf(channel)) ? html` <i>${arrow(channel)}</i>` : "";
+}
+
+const OTHERS = { ack: icons.up, trigger: icons.down, restart: icons.again, clock: icons.wait };
+
+function picture(view, action) {
+  if (action.element) return inline(markOf(action.element, action.channel ? emitsResults(view, senderOf(action.channel)) : false));
+  if (action.kind === "trigger") return inline({ kind: "barrier", label: String(action.checkpoint) });
+  return OTHERS[action.kind] ?? icons.step;
+}

@@ -1,0 +1,56 @@
+// Beside the lab's text: three things to do first, and the parameters of the job.
+
+import { html, setHtml } from "../svg.js";
+
+let form;
+let first;
+let read;
+
+export function mount(element, { store, send }) {
+  read = () => store.state;
+  first = element.querySelector("[data-first]");
+  form = element.querySelector("[data-parameters]");
+  first.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-intent]");
+    if (button) send(JSON.parse(button.dataset.intent));
+  });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (form.reportValidity()) send({ type: "start_again", parameters: values() });
+  });
+  form.addEventListener("input", () => mark());
+  setHtml(form, formHtml(store.state.parameters));
+  form.hidden = !store.state.parameters.length;
+  mark();
+}
+
+const values = () => Object.fromEntries(read().parameters.map(({ name }) => [name, Number(form.elements[name].value)]));
+
+function mark() {
+  const changed = read().parameters.some(({ name, value }) => Number(form.elements[name].value) !== value);
+  form.classList.toggle("changed", changed);
+}
+
+function formHtml(parameters) {
+  return html`<h2>Parameters</h2>${parameters.map((one) => html`<label><span>${one.label}</span><span class="field"><input type="number" name="${one.name}" min="${one.minimum}" max="${one.maximum}" step="1" required value="${one.value}"><i>${one.unit}</i></span></label>`)}<div class="buttons"><button class="btn line" type="submit">Start again with these</button></div><p class="note">A new run begins; this one stays where it is.</p>`;
+}
+
+const FIRST = (view) => [
+  ["Run until a window fires", { type: "run_until", until: { kind: "window_fires" } }],
+  ["Take a checkpoint", { type: "checkpoint_through" }],
+  [`Fail ${victim(view)}`, { type: "command", command: { kind: "fail", subtask: victim(view) } }],
+];
+
+/** The second subtask that keeps state, else the last one. */
+function victim(view) {
+  const ids = Object.keys(view.subtasks);
+  return ids.filter((id) => view.subtasks[id].key_groups)[1] ?? ids[ids.length - 1];
+}
+
+export function update(state, changes) {
+  if (!["view", "actions", "run"].some((name) => changes.has(name)) || !state.view) return;
+  const possible = (kind) => state.actions.commands.find((one) => one.kind === kind)?.possible ?? true;
+  const foreign = Boolean(state.run && !state.run.mine);
+  const off = [false, !possible("checkpoint"), !possible("fail")];
+  setHtml(first, html`<h2>Try this first</h2>${FIRST(state.view).map(([text, intent], i) => html`<button class="btn line" type="button" data-intent="${JSON.stringify(intent)}" ${off[i] || foreign ? html`disabled` : ""}>${text}</button>`)}`);
+}

@@ -1,0 +1,128 @@
+// Step back, step, play, speed; run until something happens; cause trouble.
+
+import { html, icons, setHtml } from "../svg.js";
+import { inline } from "../glyphs.js";
+import { rate as rateText, time, timeValue } from "../format.js";
+import { timeDomain } from "../selectors.js";
+
+const RATES = [0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 1000];
+
+let parts;
+let read;
+
+export function mount(element, { store, send }) {
+  read = () => store.state;
+  setHtml(element, html`<div class="buttons"><button class="btn line square" type="button" data-do="back" aria-label="Step back" title="Step back (←)">${icons.back}</button><button class="btn primary" type="button" data-do="step" title="Step (→)">${icons.step}<span>Step</span><kbd>→</kbd></button><button class="btn line" type="button" data-do="play" title="Play or pause (space)"></button></div><label class="speed"><span class="vh">Speed</span><input type="range" min="0" max="${RATES.length - 1}" step="1"><span class="marks" aria-hidden="true"><i>¼</i><i>1</i><i>4</i><i>16</i><i>64</i></span><output class="num"></output></label><span class="spring"></span><details class="menu" data-menu="until"><summary class="btn line" title="Run until (u)">${icons.until}<span class="word">Run until…</span><kbd>u</kbd></summary><div class="popover"></div></details><details class="menu" data-menu="faults"><summary class="btn line" title="Faults (f)">${icons.fault}<span class="word">Faults</span><kbd>f</kbd></summary><div class="popover"></div></details>`);
+  const find = (selector) => element.querySelector(selector);
+  parts = { back: find('[data-do="back"]'), step: find('[data-do="step"]'), play: find('[data-do="play"]'), speed: find(".speed input"), shown: find("output"), until: find('[data-menu="until"]'), faults: find('[data-menu="faults"]') };
+  element.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-do], [data-until], [data-command]");
+    if (!button || button.getAttribute("aria-disabled") === "true") return;
+    if (button.dataset.do) send({ type: button.dataset.do === "play" && playing(read()) ? "pause" : button.dataset.do });
+    if (button.dataset.until) send({ type: "run_until", until: JSON.parse(button.dataset.until) });
+    if (button.dataset.command) send({ type: "command", command: JSON.parse(button.dataset.command) });
+    if (!button.dataset.do) close(button.closest("details"));
+  });
+  parts.speed.addEventListener("input", () => send({ type: "rate", rate: RATES[parts.speed.value] }));
+  for (const menu of [parts.until, parts.faults]) wireMenu(menu);
+}
+
+function wireMenu(menu) {
+  menu.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && menu.open) {
+      close(menu);
+      event.stopPropagation();
+    }
+    if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+    const items = [...menu.querySelectorAll("button")];
+    const at = items.indexOf(document.activeElement);
+    items[(at + (event.key === "ArrowDown" ? 1 : -1) + items.length) % items.length]?.focus();
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  menu.querySelector("summary").addEventListener("click", () => fill(menu, read()));
+  menu.addEventListener("toggle", () => {
+    if (!menu.open) return;
+    for (const other of [parts.until, parts.faults]) if (other !== menu) other.open = false;
+    menu.querySelector(".popover button")?.focus();
+  });
+  document.addEventListener("pointerdown", (event) => {
+    if (menu.open && !menu.contains(event.target)) menu.open = false;
+  });
+}
+
+/** Opens a menu: "until" or "faults". */
+export function openMenu(name) {
+  fill(parts[name], read());
+  parts[name].open = true;
+}
+
+function close(menu) {
+  menu.open = false;
+  menu.querySelector("summary").focus();
+}
+
+const playing = (state) => state.play.state !== "paused";
+
+export function update(state, changes) {
+  if (["play", "position", "run", "connection"].some((name) => changes.has(name))) {
+    const foreign = Boolean(state.run && !state.run.mine);
+    const idle = foreign ? "This run belongs to somebody else" : "";
+    disable(parts.back, state.position === 0 ? "This is the beginning" : "", "Step back (←)");
+    disable(parts.step, idle, "Step (→)");
+    disable(parts.play, idle, "Play or pause (space)");
+    setHtml(parts.play, playing(state) ? html`${icons.pause}<span>Pause</span><kbd>space</kbd>` : html`${icons.play}<span>Play</span><kbd>space</kbd>`);
+    parts.speed.value = RATES.findIndex((rate) => rate >= state.play.rate);
+    parts.speed.setAttribute("aria-valuetext", state.play.rate >= 1000 ? "as fast as possible" : `${state.play.rate} steps per second`);
+    parts.shown.textContent = rateText(state.play.rate);
+  }
+  for (const menu of [parts.until, parts.faults]) if (menu.open) fill(menu, state);
+}
+
+function disable(button, reason, title) {
+  button.setAttribute("aria-disabled", String(Boolean(reason)));
+  button.title = reason || title;
+}
+
+function fill(menu, state) {
+  setHtml(menu.querySelector(".popover"), menu === parts.until ? untilHtml(state) : faultsHtml(state));
+}
+
+const FIRED = html`<svg width="14" height="10" aria-hidden="true"><rect class="mark-fired" y="1" width="14" height="8" rx="4"/></svg>`;
+const LATE = html`<svg width="14" height="14" viewBox="-7 -7 14 14" aria-hidden="true"><g class="mark-late"><circle r="4.2"/><path d="M-5.5,5.5L5.5,-5.5"/></g></svg>`;
+const FAILED = html`<svg width="12" height="12" viewBox="-6 -6 12 12" aria-hidden="true"><path class="mark-failed" d="M-4,-4L4,4M4,-4L-4,4"/></svg>`;
+
+function untilHtml(state) {
+  const entry = (picture, text, until) => html`<button type="button" data-until="${JSON.stringify(until)}"><span class="picture">${picture}</span><span>${text}</span></button>`;
+  return html`<h3>Run until</h3>${entry(FIRED, "a window fires", { kind: "window_fires" })}${
+    entry(inline({ kind: "barrier", label: "✓" }), "a checkpoint completes", { kind: "checkpoint_completes" })}${
+    nextTimes(state.view).map((at) => entry(inline({ kind: "watermark", label: time(at) }), `a watermark passes ${time(at)}`, { kind: "watermark_passes", timestamp: at - 1 }))}${
+    entry(LATE, "a record is dropped as late", { kind: "late_record" })}${entry(icons.until, "the end", { kind: "end" })}`;
+}
+
+/** The next ticks of the event-time axis that no combined watermark has passed. */
+function nextTimes(view) {
+  const domain = timeDomain(view);
+  if (!domain) return [];
+  const [, , unit] = domain;
+  const reached = Math.max(...Object.values(view.subtasks).map((one) => timeValue(one.watermark)).filter(Number.isFinite), domain[0]);
+  const first = (Math.floor((reached + 1) / unit) + 1) * unit;
+  return [first, first + unit];
+}
+
+function faultsHtml({ actions, view }) {
+  const of = (kind) => actions.commands.find((one) => one.kind === kind) ?? { possible: false, reason: "not offered now" };
+  const checkpoint = of("checkpoint");
+  const fail = of("fail");
+  const rescale = of("rescale");
+  const chip = (text, command, possible, label) => html`<button type="button" data-command="${JSON.stringify(command)}" aria-disabled="${String(!possible)}" aria-label="${label}">${text}</button>`;
+  const restores = view.last_completed === null ? "restarts from the beginning" : `restarts from checkpoint ${view.last_completed}`;
+  return html`<h3>These are steps too: you can step back over them</h3><button type="button" data-command='{"kind":"checkpoint"}' aria-disabled="${String(!checkpoint.possible)}"><span class="picture">${inline({ kind: "barrier", label: "+" })}</span><span>Trigger a checkpoint${checkpoint.reason && html`<small>${checkpoint.reason}</small>`}</span></button><div class="entry"><span class="picture">${FAILED}</span><span>Fail a subtask<small>${fail.reason || restores}</small></span></div><div class="chips" role="group" aria-label="Fail a subtask">${(fail.subtasks ?? []).map((id) =>
+    chip(id, { kind: "fail", subtask: id }, fail.possible, `Fail ${id}`))}</div>${(rescale.operators ?? []).map((operator) => html`<div class="entry"><span class="picture">${icons.scale}</span><span>Rescale ${operator.id}, now ${operator.parallelism}<small>${rescale.reason || "by a savepoint and a restart"}</small></span></div><div class="chips" role="group" aria-label="Rescale ${operator.id}">${sizes(operator).map((n) =>
+    chip(n, { kind: "rescale", operator: operator.id, parallelism: n }, rescale.possible, `Rescale ${operator.id} to ${n}`))}</div>`)}`;
+}
+
+const SIZES_SHOWN = 8;
+
+const sizes = ({ parallelism, maximum }) =>
+  Array.from({ length: Math.min(maximum, SIZES_SHOWN) }, (_, i) => i + 1).filter((n) => n !== parallelism);

@@ -1,0 +1,186 @@
+// Questions to a view, answered without a page: who holds the watermark back, what is full, why a window has not fired.
+
+import { dayTime, list, span, timeValue, watermarkInWords } from "./format.js";
+
+export const outputsOf = (view, id) => Object.keys(view.channels).filter((name) => view.channels[name].from === id);
+export const inputsOf = (view, id) => Object.keys(view.subtasks[id].inputs);
+export const senderOf = (channel) => channel.slice(0, channel.indexOf(">"));
+export const receiverOf = (channel) => channel.slice(channel.indexOf(">") + 1);
+export const arrow = (channel) => channel.replace(">", " → ");
+export const vertexOf = (view, id) => view.graph.vertices.find((vertex) => vertex.id === view.subtasks[id].vertex);
+
+const sendsResults = new WeakMap();
+
+/** Whether what `sender` emits is shown as results. */
+export function emitsResults(view, sender) {
+  let ids = sendsResults.get(view.graph);
+  if (!ids) {
+    ids = new Set(view.graph.vertices.filter((vertex) => vertex.results).map((vertex) => vertex.id));
+    sendsResults.set(view.graph, ids);
+  }
+  return ids.has(view.subtasks[sender]?.vertex);
+}
+
+const shortNames = new WeakMap();
+
+/** The shortest beginnings that tell sending operators apart, with the index: "s0" for source[0]. */
+export function shortName(view, id) {
+  let names = shortNames.get(view.graph);
+  if (!names) {
+    const senders = [...new Set(view.graph.edges.map((edge) => edge.from))];
+    names = new Map(senders.map((name) => [name, shortest(name, senders)]));
+    shortNames.set(view.graph, names);
+  }
+  const subtask = view.subtasks[id];
+  return subtask ? `${names.get(subtask.vertex) ?? subtask.vertex}${subtask.index}` : id;
+}
+
+function shortest(name, rivals) {
+  for (let n = 1; n < name.length; n += 1) {
+    const start = name.slice(0, n);
+    if (rivals.every((rival) => rival === name || !rival.startsWith(start))) return start;
+  }
+  return name;
+}
+
+/** Inputs whose watermark is the lowest of those that have not ended. Empty when nothing is known or all are equal. */
+export function holders(subtask) {
+  const open = Object.entries(subtask.inputs).filter(([, input]) => !input.ended);
+  if (open.length < 2) return open.length && timeValue(open[0][1].watermark) > -Infinity ? [open[0][0]] : [];
+  const lowest = Math.min(...open.map(([, input]) => timeValue(input.watermark)));
+  const held = open.filter(([, input]) => timeValue(input.watermark) === lowest).map(([name]) => name);
+  return held.length === open.length ? [] : held;
+}
+
+/** How much of a channel's credit is used, and whether its sender has to wait. */
+export function creditOf(channel) {
+  const used = channel.queue.filter((element) => element.kind === "record" || element.kind === "watermark").length;
+  return { used: Math.min(used, channel.capacity), capacity: channel.capacity, full: used >= channel.capacity };
+}
+
+/** The newest checkpoint that is still in progress: [number, checkpoint], or null. */
+export function liveCheckpoint(view) {
+  const live = Object.entries(view.checkpoints).filter(([, checkpoint]) => checkpoint.status === "triggered");
+  return live.length ? [Number(live[live.length - 1][0]), live[live.length - 1][1]] : null;
+}
+
+export const acknowledged = (checkpoint) =>
+  Object.values(checkpoint.subtasks).filter((part) => part.status === "acknowledged").length;
+
+/** State rows of a subtask that are windows, earliest end first. */
+export function openWindows(subtask) {
+  return Object.values(subtask.state).filter((row) => row.window).sort((a, b) => a.window[1] - b.window[1]);
+}
+
+const UNITS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 5e3, 15e3, 6e4, 3e5, 9e5, 18e5, 36e5, 72e5, 108e5, 216e5, 432e5, 864e5];
+
+/** The event-time axis that all gauges share: [from, to, tick]. Rounded outwards, so that it moves rarely. */
+export function timeDomain(view) {
+  let low = Infinity;
+  let high = -Infinity;
+  const see = (value) => {
+    const ms = timeValue(value);
+    if (!Number.isFinite(ms)) return;
+    low = Math.min(low, ms);
+    high = Math.max(high, ms);
+  };
+  for (const subtask of Object.values(view.subtasks)) {
+    see(subtask.watermark);
+    for (const input of Object.values(subtask.inputs)) see(input.watermark);
+    for (const split of Object.values(subtask.splits)) see(split.watermark);
+    for (const row of Object.values(subtask.state)) if (row.window) see(row.window[1]);
+  }
+  if (low > high) return null;
+  const unit = UNITS.find((size) => (high - low) / size <= 3) ?? Math.ceil((high - low) / 3 / 864e5) * 864e5;
+  const from = Math.floor(low / unit) * unit;
+  return [from, Math.max(from + 3 * unit, Math.ceil((high + 1) / unit) * unit), unit];
+}
+
+/** What the last step did, by subtask and channel, for marking it in the picture. */
+export function stepFacts(last) {
+  const facts = { actors: new Set(), taken: new Map(), emitted: new Set(), failed: null, rose: new Map(), touched: new Set() };
+  for (const event of last?.events ?? []) {
+    if (event.e === "ElementTaken") {
+      facts.taken.set(event.channel, event.id);
+      facts.actors.add(receiverOf(event.channel));
+    } else if (event.e === "ElementEmitted") facts.emitted.add(event.element.id);
+    else if (event.e === "SubtaskFailed") facts.failed = event.subtask;
+    else if (event.e === "WatermarkAdvanced") facts.rose.set(event.subtask, event.old);
+    else if (event.e === "InputWatermark") facts.touched.add(event.input);
+    if (ACTING.has(event.e)) facts.actors.add(event.subtask);
+  }
+  return facts;
+}
+
+const ACTING = new Set(["RecordRead", "RecordSkipped", "SplitEnded", "SnapshotTaken", "SnapshotAcknowledged", "SubtaskFailed"]);
+
+/** The checkpoint status of a subtask in a word or two, or null. */
+export function checkpointStatus(view, id) {
+  const live = liveCheckpoint(view);
+  const subtask = view.subtasks[id];
+  if (!live) return null;
+  const [number, checkpoint] = live;
+  const part = checkpoint.subtasks[id];
+  if (!part) return null;
+  const inputs = Object.values(subtask.inputs);
+  const bars = inputs.map((input) => input.blocked);
+  const got = subtask.aligning?.received.length ?? 0;
+  switch (part.status) {
+    case "acknowledged": return { number, kind: "acked", text: "acked" };
+    case "snapshotted": return { number, kind: "copied", text: "copied" };
+    case "aligning": return { number, kind: "aligning", text: `aligning ${got}/${inputs.length}`, short: `${got}/${inputs.length}`, bars };
+    default: return inputs.length
+      ? { number, kind: "waiting", text: `0/${inputs.length}`, bars }
+      : { number, kind: "asked", text: "asked" };
+  }
+}
+
+/** A subtask in one sentence, for those who do not see the picture. */
+export function describeSubtask(view, id) {
+  const subtask = view.subtasks[id];
+  const parts = [id];
+  if (subtask.status !== "running") parts.push(subtask.status);
+  for (const split of Object.values(subtask.splits)) {
+    parts.push(`${split.name} ${split.ended ? "ended" : `at ${split.offset} of ${split.length}`}`);
+  }
+  parts.push(`watermark ${watermarkInWords(subtask.watermark)}`);
+  const held = holders(subtask).map((name) => senderOf(name));
+  if (held.length) parts.push(`held back by ${list(held)}`);
+  const status = checkpointStatus(view, id);
+  if (status) parts.push(`checkpoint ${status.number}: ${status.kind === "waiting" ? "waiting for barriers" : status.text}`);
+  const blocked = Object.entries(subtask.inputs).filter(([, input]) => input.blocked).map(([name]) => senderOf(name));
+  if (blocked.length) parts.push(`input from ${list(blocked)} blocked`);
+  const windows = openWindows(subtask).length;
+  if (windows) parts.push(`${windows} open ${windows === 1 ? "window" : "windows"}`);
+  if (subtask.late) parts.push(`${subtask.late} late`);
+  return parts.join(", ");
+}
+
+/** Why the earliest open window of a subtask has not fired: {title, sentence}, or null where none is open. */
+export function whyNotFired(view, id) {
+  const subtask = view.subtasks[id];
+  const row = subtask && openWindows(subtask)[0];
+  if (!row) return null;
+  const end = row.window[1];
+  const title = `Why has ${span(row.window)} not fired at ${id}?`;
+  const needs = `It fires when the watermark reaches ${dayTime(end)}.`;
+  const low = Object.entries(subtask.inputs).filter(([, input]) => !input.ended && timeValue(input.watermark) < end - 1);
+  if (!low.length) return { title, sentence: `${needs} All inputs have passed it.` };
+  const now = timeValue(subtask.watermark) === -Infinity
+    ? "No watermark has arrived on every input yet."
+    : `It stands at ${watermarkInWords(subtask.watermark)}.`;
+  return { title, sentence: `${needs} ${now} ${low.map(([name, input]) => missing(view, name, input, end)).join(" ")}` };
+}
+
+const ORDER = ["next", "second", "third", "fourth", "fifth"];
+
+function missing(view, name, input, end) {
+  const from = senderOf(name);
+  const queue = view.channels[name]?.queue ?? [];
+  const at = queue.findIndex((element) => element.kind === "end" || (element.kind === "watermark" && timeValue(element.timestamp) >= end - 1));
+  const gate = input.blocked ? ", behind the gate of the alignment" : "";
+  const stands = `${from} stands at ${watermarkInWords(input.watermark)}`;
+  if (at < 0) return `${stands} and nothing in its queue reaches ${dayTime(end)}.`;
+  const what = queue[at].kind === "end" ? "its end of input" : `watermark ${watermarkInWords(queue[at].timestamp)}`;
+  return `${stands}; ${what} is ${ORDER[at] ?? `number ${at + 1}`} in its queue${gate}.`;
+}
