@@ -193,7 +193,7 @@ class ResultWritten(NamedTuple):
     """A sink subtask wrote its result number `index`."""
 
     subtask: str
-    index: int
+    index: int  # type: ignore[assignment]
     text: str
 
 
@@ -316,5 +316,5 @@ class Restored(NamedTuple):
 
 Event: TypeAlias = Deployed | ClockAdvanced | RecordRead | RecordSkipped | SplitWatermark | SplitEnded | ElementTaken | ElementEmitted | InputWatermark | InputEnded | WatermarkAdvanced | StatePut | StateRemoved | TimerSet | TimerRemoved | TimerFired | WindowFired | RecordLate | ResultWritten | CheckpointTriggered | MessageSent | MessageDelivered | BarrierArrived | InputBlocked | InputsReleased | SnapshotTaken | SnapshotAcknowledged | CheckpointCompleted | CheckpointAborted | SubtaskFailed | JobStateChanged | SubtaskFinished | RescaleRequested | RescaleAborted | Restored  # fmt: skip
 
-CATALOGUE: tuple[type[Any], ...] = Event.__args__  # type: ignore[attr-defined]
+CATALOGUE: tuple[type[Any], ...] = Event.__args__
 """Every event type, in the order of the documentation."""

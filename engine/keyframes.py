@@ -200,7 +200,6 @@ class Recording:
             if entry is None
             else (entry[1] if entry[0] == "action" else "command")
         )
-        slots = self._runtime.deployment.slots
         schedule, self._runtime.schedule = self._runtime.schedule, []
         collected: list[Event] = []
         trace.events = collected
@@ -212,7 +211,7 @@ class Recording:
         if self.position == before:
             return []
         if not name:
-            name = slots[chosen[0][0]].action if chosen else ""
+            name = chosen[0][0] if chosen else ""
         return [StepTrace(self.position, name, tuple(collected))]
 
     def _name_of_next(self) -> str:

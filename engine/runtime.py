@@ -59,7 +59,8 @@ class Runtime:
         self.rescale: Rescale | None = None
         self.turn = -1
         self.turn_left = 0
-        self.schedule: list[tuple[int, int]] | None = None
+        self.schedule: list[tuple[str, int]] | None = None
+        """(action, elements taken) of every turn, where somebody set it to a list."""
         self._deploy()
         self.deployment.open()
         self._arm()
@@ -102,43 +103,63 @@ class Runtime:
 
     def run(self, steps: int) -> int:
         """Take up to `steps` steps by the policy; fewer where nothing more can happen. Returns how many were taken."""
-        trace, readiness = self.trace, self.readiness
-        choose, quantum, schedule = self.scheduler.choose, self.quantum, self.schedule
-        start = trace.step
-        last = start + steps
+        start = self.trace.step
+        if self.quantum == 1:
+            self._run_atomic(start + steps)
+        else:
+            self._run_turns(start + steps)
+        return self.trace.step - start
+
+    def _run_atomic(self, last: int) -> None:
+        """One action a turn. Slots of last resort have the highest bits, so one comparison finds them."""
+        trace, readiness, schedule = self.trace, self.readiness, self.schedule
+        choose = self.scheduler.choose
         deployment = self.deployment
         takers, first_choice = deployment.takers, deployment.first_choice
-        while trace.step < last:
+        step = trace.step
+        while step < last:
             enabled = readiness.nonempty & ~(readiness.blocked | readiness.stalled)
+            if enabled > first_choice:
+                enabled = enabled & first_choice or enabled
+            elif not enabled:
+                break
+            slot = choose(enabled)
+            if schedule is not None:
+                schedule.append((deployment.slots[slot].action, 1))
+            taker = takers[slot]
+            if taker is not None:
+                taker(1)
+            else:
+                self._take_special(deployment.slots[slot])
+                deployment = self.deployment
+                takers, first_choice = deployment.takers, deployment.first_choice
+            step += 1
+            trace.step = step
+
+    def _run_turns(self, last: int) -> None:
+        """A turn takes up to a quantum of elements of one input, and goes on where a call before was cut."""
+        trace, readiness, schedule = self.trace, self.readiness, self.schedule
+        while trace.step < last:
+            deployment = self.deployment
+            enabled = readiness.enabled()
             if not enabled:
                 break
-            if self.turn_left and enabled >> self.turn & 1:
-                slot = self.turn
-            else:
-                slot = self.turn = choose(enabled & first_choice or enabled)
-                self.turn_left = quantum
-                if quantum > 1 and not self._bursts(slot):
-                    self.turn_left = 1
-            taker = takers[slot]
+            if not (self.turn_left and enabled >> self.turn & 1):
+                self.turn = self.scheduler.choose(enabled & deployment.first_choice or enabled)
+                self.turn_left = self.quantum if self._bursts(self.turn) else 1
+            slot = self.turn
+            taker = deployment.takers[slot]
             if taker is None:
                 self._take_special(deployment.slots[slot])
                 taken = 1
-                if deployment is not self.deployment:
-                    deployment = self.deployment
-                    takers, first_choice = deployment.takers, deployment.first_choice
-            elif quantum == 1:
-                taken = taker(1)
             else:
                 taken = taker(min(self.turn_left, last - trace.step, self.most))
                 self.turn_left -= taken
                 if self.turn_left and not self._bursts(slot):
                     self.turn_left = 0
-            if quantum == 1:
-                self.turn_left = 0
             trace.step += taken
             if schedule is not None:
-                schedule.append((slot, taken))
-        return trace.step - start
+                schedule.append((deployment.slots[slot].action, taken))
 
     def _bursts(self, number: int) -> bool:
         """Whether a turn may go on at this input: it holds data at its head, not a control element."""

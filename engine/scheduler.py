@@ -40,22 +40,32 @@ class RoundRobin(Scheduler):
     """The next enabled input after the last one, in canonical order."""
 
     def __init__(self) -> None:
-        self.last = -1
+        last = -1
+        lowest: dict[int, int] = {}
+        """mask -> number of its lowest bit, counted from 1; computed once per mask."""
 
-    def choose(self, enabled: int) -> int:
-        start = self.last + 1
-        later = enabled >> start
-        if later:
-            self.last = start + (later & -later).bit_length() - 1
-        else:
-            self.last = (enabled & -enabled).bit_length() - 1
-        return self.last
+        def choose(enabled: int) -> int:
+            nonlocal last
+            later = enabled >> last + 1
+            if later:
+                last += lowest.get(later) or note(later)
+            else:
+                last = (lowest.get(enabled) or note(enabled)) - 1
+            return last
 
-    def keyframe(self) -> int:
-        return self.last
+        def note(mask: int) -> int:
+            if len(lowest) >= MOST_MASKS:
+                lowest.clear()
+            lowest[mask] = number = (mask & -mask).bit_length()
+            return number
 
-    def rewind(self, frame: int) -> None:
-        self.last = frame
+        def move(frame: int) -> None:
+            nonlocal last
+            last = frame
+
+        self.choose = choose  # type: ignore[method-assign]
+        self.keyframe = lambda: last  # type: ignore[method-assign]
+        self.rewind = move  # type: ignore[assignment,method-assign]
 
 
 class SeededRandom(Scheduler):

@@ -203,41 +203,36 @@ def channel_taker(subtask: Subtask, index: int) -> Taker:
     side = operator.side
     out = subtask.out
     output = subtask.output
-    send, free, credit = output.send, output.free, output.credit
+    send, emit, free, credit = output.send, output.emit, output.free, output.credit
     watermark_arrived = subtask.watermark_arrived
     readiness, bit = channel.readiness, channel.bit
     fanout = operator.fanout
 
     def take(limit: int) -> int:
-        count = len(queue)
-        if limit > 1 and count > 1 and queue[0][0] <= WATERMARK and trace.events is None:
-            return burst(min(limit, count))
+        if limit > 1 and len(queue) > 1 and queue[0][0] <= WATERMARK and trace.events is None:
+            return burst(min(limit, len(queue)))
         element = popleft()
+        channel.taken += 1
         kind = element[0]
-        number = channel.taken
-        channel.taken = number + 1
         if kind > WATERMARK:
             channel.riders -= 1
         if channel.full:
             release()
-        elif count == 1:
+        elif not queue:
             readiness.nonempty &= ~bit
-        if trace.events is not None:
-            shown = shown_element(channel, number, element, None)
-            trace.events.append(
-                ElementTaken(channel.name, shown.id, shown.kind, shown.key, shown.timestamp)
-            )
+        events = trace.events
         try:
+            if events is not None:
+                announce(element)
             if kind == RECORD:
                 process((element,), out)
-            elif kind == WATERMARK:
-                watermark_arrived(index, element[1])
-            elif kind == BARRIER:
-                subtask.barrier_arrived(index, element[1])
             else:
-                subtask.input_ended(index)
+                control(element)
             if out:
-                send(out)
+                if events is None:
+                    emit(out)
+                else:
+                    send(out)
                 out.clear()
             if side:
                 output.send_side(side)
@@ -246,6 +241,20 @@ def channel_taker(subtask: Subtask, index: int) -> Taker:
             side.clear()
             host.fail(subtask.id, error)
         return 1
+
+    def announce(element: Element) -> None:
+        shown = shown_element(channel, channel.taken - 1, element, None)
+        taken = ElementTaken(channel.name, shown.id, shown.kind, shown.key, shown.timestamp)
+        trace.events.append(taken)  # type: ignore[union-attr]
+
+    def control(element: Element) -> None:
+        kind = element[0]
+        if kind == WATERMARK:
+            watermark_arrived(index, element[1])
+        elif kind == BARRIER:
+            subtask.barrier_arrived(index, element[1])
+        else:
+            subtask.input_ended(index)
 
     def burst(count: int) -> int:
         if fanout:
@@ -321,20 +330,24 @@ def split_taker(subtask: Subtask, operator: SourceOperator, split: Split) -> Tak
     trace = host.trace
     out = subtask.out
     output = subtask.output
-    entries = split.entries
+    read, emit = operator.read, output.emit
+    total = len(split.entries)
     end_of_split = _split_ender(subtask, operator, split)
 
     def take(limit: int) -> int:
-        left = len(entries) - split.offset
+        left = total - split.offset
         if left == 0:
             return end_of_split()
         count = 1
         if limit > 1 and trace.events is None:
             count = min(limit, left, max(1, output.free() // operator.most))
         try:
-            operator.read(split, count, out)
+            read(split, count, out)
             if out:
-                output.send(out)
+                if trace.events is None:
+                    emit(out)
+                else:
+                    output.send(out)
                 out.clear()
         except Exception as error:
             if count > 1:

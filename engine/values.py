@@ -1,12 +1,14 @@
 """Values cross the interface by value, and are shown as short text.
 
 PyFlink serialises what enters and leaves state and functions; a mutation that is not written back is lost there. The
-engine keeps the same contract, and only therefore may a keyframe or a snapshot copy a table without copying its values.
+engine keeps the same contract. An element's value belongs to whoever takes it; a table holds values that nobody else can
+reach, so that a keyframe or a snapshot copies the table and not its values.
 """
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Hashable
 from typing import Any
 
 IMMUTABLE: frozenset[type] = frozenset(
@@ -17,14 +19,69 @@ IMMUTABLE: frozenset[type] = frozenset(
 TEXT_LIMIT = 200
 
 
-def by_value(value: Any) -> Any:
-    """`value` itself where it cannot be mutated, else a deep copy."""
+class Boxed:
+    """A private copy of a value that could be mutated, as a state table holds it."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Boxed) and self.value == other.value
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Boxed({self.value!r})"
+
+
+def is_immutable(value: Any) -> bool:
+    """Whether `value` can be shared: an immutable scalar, or a tuple of such."""
     kind = type(value)
     if kind in IMMUTABLE:
-        return value
-    if kind is tuple and IMMUTABLE.issuperset(map(type, value)):
-        return value
-    return copy.deepcopy(value)
+        return True
+    if kind is not tuple and not (isinstance(value, tuple) and hasattr(kind, "_fields")):
+        return False
+    for item in value:  # noqa: SIM110 - a generator would take twice as long
+        if type(item) not in IMMUTABLE and not is_immutable(item):
+            return False
+    return True
+
+
+def by_value(value: Any) -> Any:
+    """`value` itself where it cannot be mutated, else a deep copy."""
+    return value if type(value) in IMMUTABLE or is_immutable(value) else copy.deepcopy(value)
+
+
+ATTACHED = "attached"
+"""Where the memo of a deep copy says which objects the copy is to hold instead of those of another deployment."""
+
+
+class Attached:
+    """An object that belongs to an operator, not to the user function that holds it: a state handle, a context.
+
+    A copy of the function keeps it; a copy made for another deployment gets that deployment's own.
+    """
+
+    __slots__ = ()
+
+    def attachment(self) -> Hashable:
+        """What names this object's role in any deployment."""
+        return type(self).__name__
+
+    def __deepcopy__(self, memo: dict[Any, Any]) -> Any:
+        return memo.get(ATTACHED, {}).get(self.attachment(), self)
+
+
+def stored(value: Any) -> Any:
+    """`value` as a table holds it: itself, or a boxed copy where it could be mutated."""
+    return value if type(value) in IMMUTABLE or is_immutable(value) else Boxed(copy.deepcopy(value))
+
+
+def loaded(held: Any) -> Any:
+    """What a user function gets of a table's value: itself, or a copy of its own."""
+    return copy.deepcopy(held.value) if type(held) is Boxed else held
 
 
 def text(value: Any) -> str:
@@ -33,6 +90,8 @@ def text(value: Any) -> str:
     Sets are shown sorted, since their order depends on the hash seed; an object without a `__repr__` of its own is shown
     by its type and attributes, since the default shows an address.
     """
+    if type(value) is Boxed:
+        value = value.value
     if isinstance(value, str):
         shown = value
     else:

@@ -11,6 +11,7 @@ from collections import deque
 
 from engine.elements import WATERMARK, Element
 from engine.network.credit import Credit, Readiness
+from engine.values import IMMUTABLE, by_value, is_immutable
 
 
 class Channel:
@@ -54,6 +55,14 @@ class Channel:
         self.readiness = readiness
         self.credit = credit
 
+    def fill(self) -> None:
+        """The last free buffer is taken: the sender may take no more input."""
+        self.full = True
+        credit = self.credit
+        credit.full += 1
+        if credit.full == 1:
+            self.readiness.stalled |= credit.inputs
+
     def push(self, element: Element) -> None:
         """Put one element of any kind at the tail."""
         self.queue.append(element)
@@ -66,12 +75,8 @@ class Channel:
         queue = self.queue
         if queue:
             self.readiness.nonempty |= self.bit
-            if not self.full and len(queue) - self.riders >= self.capacity:
-                self.full = True
-                credit = self.credit
-                credit.full += 1
-                if credit.full == 1:
-                    self.readiness.stalled |= credit.inputs
+            if len(queue) - self.riders >= self.capacity and not self.full:
+                self.fill()
 
     def release(self) -> None:
         """Bring the masks up to date after elements were taken from the head."""
@@ -99,9 +104,16 @@ class Channel:
         return lost
 
     def keyframe(self) -> tuple[tuple[Element, ...], int, int, bool]:
-        return tuple(self.queue), self.taken, self.riders, self.full
+        return tuple(map(own, self.queue)), self.taken, self.riders, self.full
 
     def rewind(self, frame: tuple[tuple[Element, ...], int, int, bool]) -> None:
         self.queue.clear()
-        self.queue.extend(frame[0])
+        self.queue.extend(map(own, frame[0]))
         self.taken, self.riders, self.full = frame[1:]
+
+
+def own(element: Element) -> Element:
+    """`element` with a value that nobody else can mutate."""
+    if element[0] or type(element[1]) in IMMUTABLE or is_immutable(element[1]):
+        return element
+    return (element[0], by_value(element[1]), *element[2:])

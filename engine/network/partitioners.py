@@ -15,7 +15,7 @@ from typing import Any
 
 from engine.elements import RECORD, Element
 from engine.errors import InvalidJob
-from engine.network.channel import Channel
+from engine.network.channel import Channel, own
 from engine.randomness import RandomStream
 from engine.state.key_groups import assign_to_key_group, canonical, operator_index_for_key_group
 
@@ -62,11 +62,19 @@ class OneChannel(Route):
     def __init__(self, channels: Sequence[Channel]) -> None:
         super().__init__(channels)
         (channel,) = channels
-        extend, settle = channel.queue.extend, channel.settle
+        queue, readiness, fill = channel.queue, channel.readiness, channel.fill
+        capacity, bit = channel.capacity, channel.bit
+        extend = queue.extend
 
         def emit(out: list[Element]) -> None:
             extend(out)
-            settle()
+            readiness.nonempty |= bit
+            if (
+                len(queue) >= capacity
+                and len(queue) - channel.riders >= capacity
+                and not channel.full
+            ):
+                fill()
 
         self.emit = emit  # type: ignore[method-assign]
 
@@ -75,9 +83,11 @@ class Everywhere(Route):
     """A copy of everything to every channel."""
 
     def emit(self, out: list[Element]) -> None:
+        first = True
         for channel in self.channels:
-            channel.queue.extend(out)
+            channel.queue.extend(out if first else map(own, out))
             channel.settle()
+            first = False
 
 
 class Chosen(Route):
@@ -191,25 +201,29 @@ class ByKey(Route):
 
     def _closure(self) -> Emit:
         selector, owner, channels = self.selector, self.owner, self.channels
-        known = self._known.get
-        none: dict[Any, tuple[int, Any]] = {}
+        strings, integers = self._known[str].get, self._known[int].get
         appends = [channel.queue.append for channel in channels]
         settles = [channel.settle for channel in channels]
 
         def emit(out: list[Element]) -> None:
+            index = -1
             for element in out:
                 if element[0]:
                     for append in appends:
                         append(element)
+                    index = -1
                     continue
                 value = element[1]
                 key = selector(value)
                 kind = type(key)
-                hit = (known(kind) or none).get(key) if kind is str or kind is int else None
+                hit = strings(key) if kind is str else integers(key) if kind is int else None
                 index, held = hit or owner(key)
                 appends[index]((0, value, element[2], held))
-            for settle in settles:
-                settle()
+            if index >= 0 and len(out) == 1:
+                settles[index]()
+            else:
+                for settle in settles:
+                    settle()
 
         return emit
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from engine import events
 from engine.elements import BARRIER, KIND_NAMES, RECORD, WATERMARK, Element
-from engine.network.channel import Channel
+from engine.network.channel import Channel, own
 from engine.network.credit import Credit
 from engine.network.partitioners import Emit, Route
 from engine.state.key_groups import original
@@ -72,54 +72,43 @@ class ResultPartition:
         self.channels: list[Channel] = [
             channel for route in self.routes for channel in route.channels
         ]
-        self.send: Emit = self._sender()
+        self.emit: Emit = self._emitter()
+        """Puts main output into the channels without announcing it: for when nobody listens."""
 
-    def _sender(self) -> Emit:
-        trace, traced = self.trace, self._traced
-        # A watermark of the main output belongs to the side outputs as well.
-        routes = [route.emit for route in self.main]
+    def send(self, out: list[Element]) -> None:
+        """Put main output into the channels."""
+        if self.trace.events is None:
+            self.emit(out)
+        else:
+            self._traced(lambda: self.emit(out))
+
+    def _emitter(self) -> Emit:
         if self.side:
-            return self._send_with_sides
-        if len(routes) == 1:
-            (only,) = routes
+            return self._emit_with_sides
+        if len(self.main) == 1:
+            return self.main[0].emit
+        return self._emit_main
 
-            def send(out: list[Element]) -> None:
-                if trace.events is None:
-                    only(out)
-                else:
-                    traced(lambda: only(out))
+    def _emit_main(self, out: list[Element]) -> None:
+        for number, route in enumerate(self.main):
+            route.emit(out if number == 0 else list(map(own, out)))
 
-            return send
-
-        def send_all(out: list[Element]) -> None:
-            if trace.events is None:
-                for emit in routes:
-                    emit(out)
-            else:
-                traced(lambda: [emit(out) for emit in routes])
-
-        return send_all
-
-    def _send_with_sides(self, out: list[Element]) -> None:
+    def _emit_with_sides(self, out: list[Element]) -> None:
+        """A watermark of the main output belongs to the side outputs as well."""
+        self._emit_main(out)
         control = [element for element in out if element[0]]
-
-        def everywhere() -> None:
-            for route in self.main:
-                route.emit(out)
-            if control:
-                for routes in self.side.values():
-                    for route in routes:
-                        route.emit(control)
-
-        self._observed(everywhere)
+        if control:
+            for routes in self.side.values():
+                for route in routes:
+                    route.emit(control)
 
     def send_side(self, side: dict[str, list[Element]]) -> None:
         """Emit the records of side outputs; a tag that nobody reads is dropped, as in Flink."""
 
         def everywhere() -> None:
             for tag, records in side.items():
-                for route in self.side.get(tag, ()):
-                    route.emit(records)
+                for number, route in enumerate(self.side.get(tag, ())):
+                    route.emit(records if number == 0 else list(map(own, records)))
 
         self._observed(everywhere)
         side.clear()

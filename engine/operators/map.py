@@ -13,19 +13,17 @@ from engine.values import IMMUTABLE, by_value
 
 
 class Stateless(Operator):
-    """An operator around one user function; `call` is the function as a plain callable."""
+    """An operator around one user function; `call` is its method, or the function itself."""
 
     method = "map"
 
     def __init__(self, context: Context, function: Any) -> None:
         super().__init__(context)
         self.function = UserFunction(function)
+        self.call: Any = getattr(self.function.instance, self.method, self.function.instance)
 
     def open(self) -> None:
         self.function.open(RuntimeContext(self.context, None))
-
-    def call(self) -> Any:
-        return getattr(self.function.instance, self.method, self.function.instance)
 
     def keyframe(self) -> Any:
         return self.watermark, self.function.keyframe()
@@ -39,11 +37,12 @@ class MapOperator(Stateless):
     """One record out for each record in."""
 
     def process(self, records: Sequence[Element], out: list[Element]) -> None:
-        call = self.call()
+        call = self.call
         for _, value, timestamp, _ in records:
-            out.append(
-                (0, call(value if type(value) in IMMUTABLE else by_value(value)), timestamp, None)
-            )
+            result = call(value)
+            if type(result) not in IMMUTABLE:
+                result = by_value(result)
+            out.append((0, result, timestamp, None))
 
 
 class FilterOperator(Stateless):
@@ -52,11 +51,10 @@ class FilterOperator(Stateless):
     method = "filter"
 
     def process(self, records: Sequence[Element], out: list[Element]) -> None:
-        call = self.call()
-        for record in records:
-            value = record[1]
-            if call(value if type(value) in IMMUTABLE else by_value(value)):
-                out.append((0, value, record[2], None))
+        call = self.call
+        for _, value, timestamp, _ in records:
+            if call(value):
+                out.append((0, value, timestamp, None))
 
 
 class FlatMapOperator(Stateless):
@@ -66,9 +64,9 @@ class FlatMapOperator(Stateless):
     method = "flat_map"
 
     def process(self, records: Sequence[Element], out: list[Element]) -> None:
-        call = self.call()
+        call = self.call
         for _, value, timestamp, _ in records:
-            results = call(by_value(value))
+            results = call(value)
             if results is not None:
                 for result in results:
                     out.append((0, by_value(result), timestamp, None))

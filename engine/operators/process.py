@@ -19,7 +19,7 @@ from engine.operators.reduce import redistribute_tables
 from engine.operators.runtime_context import RuntimeContext
 from engine.state.key_groups import original
 from engine.state.keyed_state import KeyedState, row_id
-from engine.values import by_value, text
+from engine.values import Attached, by_value, text
 
 TIMERS = "timer"
 
@@ -41,7 +41,7 @@ class OutputTag:
         return f"OutputTag({self.tag_id!r})"
 
 
-class TimerService:
+class TimerService(Attached):
     """PyFlink's TimerService over the timers of one keyed operator; unkeyed functions may only read event time."""
 
     def __init__(self, operator: ProcessOperator) -> None:
@@ -67,16 +67,13 @@ class TimerService:
         self._operator.delete_timer(timestamp)
 
 
-class FunctionContext:
+class FunctionContext(Attached):
     """PyFlink's ProcessFunction.Context and OnTimerContext."""
 
     def __init__(self, operator: ProcessOperator) -> None:
         self._operator = operator
         self._timers = TimerService(operator)
         self.current_timestamp: int | None = None
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> FunctionContext:
-        return self
 
     def timestamp(self) -> int | None:
         """Timestamp of the record, or of the timer, in ms; None where the record has none."""
@@ -98,6 +95,14 @@ class ProcessOperator(Stateless):
     def __init__(self, context: Context, function: Any) -> None:
         super().__init__(context, function)
         self.function_context = FunctionContext(self)
+
+    def open(self) -> None:
+        super().open()
+        self._attach()
+
+    def _attach(self) -> None:
+        for held in (self.function_context, self.function_context.timer_service()):
+            self.function.attached[held.attachment()] = held
 
     def current_key(self) -> Any:
         raise InvalidJob(
@@ -132,11 +137,11 @@ class ProcessOperator(Stateless):
                 out.append((0, by_value(result), timestamp, None))
 
     def process(self, records: Sequence[Element], out: list[Element]) -> None:
-        call = self.call()
+        call = self.call
         context = self.function_context
         for _, value, timestamp, _ in records:
             context.current_timestamp = timestamp
-            self.collect(call(by_value(value), context), timestamp, out)
+            self.collect(call(value, context), timestamp, out)
 
 
 class KeyedProcessOperator(ProcessOperator):
@@ -151,6 +156,7 @@ class KeyedProcessOperator(ProcessOperator):
 
     def open(self) -> None:
         self.function.open(RuntimeContext(self.context, self.state))
+        self._attach()
 
     def current_key(self) -> Any:
         return self.state.key
@@ -173,13 +179,13 @@ class KeyedProcessOperator(ProcessOperator):
             )
 
     def process(self, records: Sequence[Element], out: list[Element]) -> None:
-        call = self.call()
+        call = self.call
         context = self.function_context
         state = self.state
         for _, value, timestamp, key in records:
             state.key = key
             context.current_timestamp = timestamp
-            self.collect(call(by_value(value), context), timestamp, out)
+            self.collect(call(value, context), timestamp, out)
 
     def on_watermark(self, timestamp: int, out: list[Element]) -> None:
         self.watermark = timestamp

@@ -14,7 +14,7 @@ from engine.operators.base import Context
 from engine.operators.map import Stateless
 from engine.operators.runtime_context import RuntimeContext
 from engine.state.keyed_state import KeyedState, Tables, merge_tables, split_tables
-from engine.values import IMMUTABLE, by_value
+from engine.values import IMMUTABLE, Boxed, by_value, is_immutable, loaded, stored
 
 STATE = "reduced"
 
@@ -34,18 +34,18 @@ class ReduceOperator(Stateless):
         self.function.open(RuntimeContext(self.context, self.state))
 
     def process(self, records: Sequence[Element], out: list[Element]) -> None:
-        call = self.call()
+        call = self.call
         table = self.table
         events = self.trace.events
         for _, value, timestamp, key in records:
-            if type(value) not in IMMUTABLE:
-                value = by_value(value)
             if key in table:
                 held = table[key]
-                value = call(held if type(held) in IMMUTABLE else by_value(held), value)
-                if type(value) not in IMMUTABLE:
-                    value = by_value(value)
-            table[key] = value
+                value = call(loaded(held) if type(held) is Boxed else held, value)
+            if type(value) in IMMUTABLE or is_immutable(value):
+                table[key] = value
+            else:
+                table[key] = stored(value)
+                value = by_value(value)
             out.append((0, value, timestamp, None))
             if events is not None:
                 events.append(self.state.rows.put(STATE, key, value))

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Hashable
+from typing import Any, TypeVar
 
 from engine.errors import InvalidJob
 from engine.operators.base import Context
-from engine.state.keyed_state import KeyedState, MapState, ValueState
+from engine.state.keyed_state import Handle, KeyedState, MapState, ValueState
+from engine.values import Attached
+
+Held = TypeVar("Held", bound=Handle)
 
 
-class RuntimeContext:
+class RuntimeContext(Attached):
     """Names, indexes and state handles; state only where the stream is keyed."""
 
     def __init__(self, context: Context, state: KeyedState | None) -> None:
         self._context = context
         self._state = state
+        self.attached: dict[Hashable, Attached] = {self.attachment(): self}
+        """What the function may hold that belongs to this deployment."""
 
     def get_task_name(self) -> str:
         return self._context.subtask.rpartition("[")[0]
@@ -37,10 +43,12 @@ class RuntimeContext:
         )
 
     def get_state(self, state_descriptor: Any) -> ValueState:
-        return ValueState(self._keyed(state_descriptor), state_descriptor.name, "value")
+        return self._attach(
+            ValueState(self._keyed(state_descriptor), state_descriptor.name, "value")
+        )
 
     def get_map_state(self, state_descriptor: Any) -> MapState:
-        return MapState(self._keyed(state_descriptor), state_descriptor.name, "map")
+        return self._attach(MapState(self._keyed(state_descriptor), state_descriptor.name, "map"))
 
     def get_list_state(self, state_descriptor: Any) -> Any:
         raise NotImplementedError(
@@ -56,6 +64,10 @@ class RuntimeContext:
         raise NotImplementedError(
             "RuntimeContext.get_aggregating_state is not implemented in StreamLab yet; use value state."
         )
+
+    def _attach(self, handle: Held) -> Held:
+        self.attached[handle.attachment()] = handle
+        return handle
 
     def _keyed(self, descriptor: Any) -> KeyedState:
         if self._state is None:

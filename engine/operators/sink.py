@@ -40,6 +40,10 @@ class SinkOperator(Operator):
     def process(self, records: Sequence[Element], out: list[Element]) -> None:
         log = self.log
         cursor = log.cursor
+        if len(records) == 1 and cursor == len(log.results) and self.trace.events is None:
+            log.results.append(records[0][1])
+            log.cursor = cursor + 1
+            return
         log.cursor = end = cursor + len(records)
         log.results[cursor:end] = [record[1] for record in records]
         if self.trace.events is not None:

@@ -14,7 +14,7 @@ from engine.errors import InvalidJob
 from engine.event_time.watermarks import WatermarkSpec, bounded
 from engine.events import RecordRead, RecordSkipped, SplitEnded, SplitWatermark, WatermarkAdvanced
 from engine.operators.base import Context, Operator
-from engine.values import text
+from engine.values import by_value, is_immutable, text
 
 
 class Skip(NamedTuple):
@@ -38,16 +38,23 @@ class SplitData(NamedTuple):
     name: str
     entries: Sequence[Any]
 
+    def plain(self) -> bool:
+        """Whether every entry is a record that nobody can mutate."""
+        return all(
+            type(entry) not in (Skip, Broken) and is_immutable(entry) for entry in self.entries
+        )
+
 
 class Split:
     """A split that is being read."""
 
-    __slots__ = ("bit", "ended", "entries", "highest", "id", "name", "offset", "watermark")
+    __slots__ = ("bit", "ended", "entries", "highest", "id", "name", "offset", "plain", "watermark")
 
     def __init__(self, data: SplitData, split_id: str) -> None:
         self.name = data.name
         self.id = split_id
         self.entries = data.entries
+        self.plain = data.plain()
         self.bit = 0
         self.offset = 0
         self.ended = False
@@ -89,6 +96,16 @@ class SourceOperator(Operator):
         assign, bound = self.spec.assign, self.spec.bound
         offset = split.offset
         subtask = self.context.subtask
+        if split.plain and assign is None and events is None:
+            if count == 1:
+                out.append((0, split.entries[offset], None, None))
+            else:
+                entries = split.entries[offset : offset + count]
+                out.extend([(0, entry, None, None) for entry in entries])
+            split.offset += count
+            self.records += count
+            return count
+        shared = not split.plain
         for entry in split.entries[offset : offset + count]:
             kind = type(entry)
             if kind is Skip or kind is Broken:
@@ -106,6 +123,8 @@ class SourceOperator(Operator):
                         RecordSkipped(subtask, split.id, split.offset - 1, entry.line, entry.reason)
                     )
                 continue
+            if shared:
+                entry = by_value(entry)
             timestamp = (
                 None if assign is None else checked_timestamp(assign(entry, None), subtask, entry)
             )

@@ -8,16 +8,20 @@ replaying from its start.
 from __future__ import annotations
 
 import copy
+from collections.abc import Hashable
 from typing import Any
+
+from engine.values import ATTACHED, Attached
 
 
 class UserFunction:
     """Holds one instance; `copyable` says whether its attributes can be saved."""
 
-    __slots__ = ("copyable", "instance")
+    __slots__ = ("attached", "copyable", "instance")
 
     def __init__(self, function: Any) -> None:
         self.copyable = True
+        self.attached: dict[Hashable, Attached] = {}
         try:
             self.instance = copy.deepcopy(function)
         except Exception:
@@ -25,6 +29,7 @@ class UserFunction:
             self.copyable = False
 
     def open(self, runtime_context: Any) -> None:
+        self.attached = runtime_context.attached
         opener = getattr(self.instance, "open", None)
         if opener is not None:
             opener(runtime_context)
@@ -46,7 +51,7 @@ class UserFunction:
         if frame is not None:
             attributes = self.instance.__dict__
             attributes.clear()
-            attributes.update(copy.deepcopy(frame))
+            attributes.update(copy.deepcopy(frame, {ATTACHED: self.attached}))
 
 
 def _is_instance(function: Any) -> bool:

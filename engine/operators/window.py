@@ -19,7 +19,7 @@ from engine.operators.runtime_context import RuntimeContext
 from engine.operators.user_function import UserFunction
 from engine.state.key_groups import original
 from engine.state.keyed_state import Rows, row_id
-from engine.values import IMMUTABLE, by_value, text
+from engine.values import IMMUTABLE, Boxed, by_value, loaded, stored, text
 
 CONTENTS = "window-contents"
 _NEW = object()
@@ -106,10 +106,10 @@ class TumblingWindowOperator(Operator):
             new = held is _NEW
             if new:
                 held = function.create_accumulator()
-            elif type(held) not in IMMUTABLE:
-                held = by_value(held)
-            held = add(value if type(value) in IMMUTABLE else by_value(value), held)
-            panes[key] = held if type(held) in IMMUTABLE else by_value(held)
+            elif type(held) is Boxed:
+                held = loaded(held)
+            held = add(value, held)
+            panes[key] = held if type(held) in IMMUTABLE else stored(held)
             if events is not None:
                 if new:
                     events.append(self._timer(key, start))
@@ -142,7 +142,7 @@ class TumblingWindowOperator(Operator):
         timestamp = window.end - 1
         fired: list[tuple[Any, list[Any]]] = []
         for key, held in panes.items():
-            result = get_result(by_value(held))
+            result = get_result(loaded(held))
             if function is None:
                 fired.append((key, [result]))
             else:

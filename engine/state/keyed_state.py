@@ -15,7 +15,7 @@ from engine.errors import InvalidJob
 from engine.events import StatePut, StateRemoved
 from engine.state.key_groups import assign_to_key_group, canonical, original
 from engine.trace import Trace
-from engine.values import by_value, text
+from engine.values import Attached, loaded, stored, text
 
 Tables = dict[str, tuple[str, dict[Any, Any]]]
 """name -> (kind, key -> value); for kind "map" a value is a dict from entry to value."""
@@ -162,8 +162,8 @@ def merge_tables(parts: list[Tables]) -> Tables:
     return merged
 
 
-class Handle:
-    """A state handle; it belongs to its operator, so a copy of a user function keeps the same handle."""
+class Handle(Attached):
+    """A state handle: a table, read and written for the current key."""
 
     __slots__ = ("_name", "_state", "_table")
 
@@ -172,8 +172,8 @@ class Handle:
         self._name = name
         self._table = state.table(name, kind)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Handle:
-        return self
+    def attachment(self) -> tuple[str, str]:
+        return type(self).__name__, self._name
 
     def _note(self, value: Any, entry: Any = None) -> None:
         events = self._state.rows.trace.events
@@ -193,14 +193,13 @@ class ValueState(Handle):
 
     def value(self) -> Any:
         """The value of the current key, or None."""
-        return by_value(self._table.get(self._state.key))
+        return loaded(self._table.get(self._state.key))
 
     def update(self, value: Any) -> None:
         if value is None:
             self.clear()
             return
-        value = by_value(value)
-        self._table[self._state.key] = value
+        self._table[self._state.key] = stored(value)
         self._note(value)
 
     def clear(self) -> None:
@@ -218,15 +217,14 @@ class MapState(Handle):
         return found
 
     def get(self, key: Any) -> Any:
-        return by_value(self._map().get(canonical(key)))
+        return loaded(self._map().get(canonical(key)))
 
     def put(self, key: Any, value: Any) -> None:
         held = self._table.get(self._state.key)
         if held is None:
             held = self._table[self._state.key] = {}
-        value = by_value(value)
         entry = canonical(key)
-        held[entry] = value
+        held[entry] = stored(value)
         self._note(value, entry)
 
     def put_all(self, dict_value: dict[Any, Any]) -> None:
@@ -247,7 +245,7 @@ class MapState(Handle):
 
     def items(self) -> Iterator[tuple[Any, Any]]:
         for entry, value in list(self._map().items()):
-            yield original(entry), by_value(value)
+            yield original(entry), loaded(value)
 
     def keys(self) -> Iterator[Any]:
         return (key for key, _ in self.items())

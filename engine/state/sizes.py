@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from engine.values import Boxed
+
 SAMPLE = 64
 OVERHEAD = 16
 
 
 def estimated_bytes(value: Any) -> int:
     """Bytes that `value` would take in a snapshot, 0 for None."""
+    if type(value) is Boxed:
+        value = value.value
     kind = type(value)
     if value is None:
         return 0
