@@ -65,7 +65,7 @@ class RoundRobin(Scheduler):
 
         self.choose = choose  # type: ignore[method-assign]
         self.keyframe = lambda: last  # type: ignore[method-assign]
-        self.rewind = move  # type: ignore[assignment,method-assign]
+        self.rewind = move  # type: ignore[method-assign]
 
 
 class SeededRandom(Scheduler):

@@ -50,8 +50,9 @@ class UserFunction:
     def rewind(self, frame: dict[str, Any] | None) -> None:
         if frame is not None:
             attributes = self.instance.__dict__
+            memo: dict[Any, Any] = {ATTACHED: self.attached}
             attributes.clear()
-            attributes.update(copy.deepcopy(frame, {ATTACHED: self.attached}))
+            attributes.update(copy.deepcopy(frame, memo))
 
 
 def _is_instance(function: Any) -> bool:
