@@ -105,7 +105,7 @@ def _label(
         )
     if slot.kind == "timer":
         return (
-            f"Emit the periodic watermark of {slot.subtask}"
+            f"Fire what is due in {slot.subtask}"
             if slot.subtask
             else "Trigger the periodic checkpoint"
         )

@@ -48,7 +48,7 @@ class Breakpoint(NamedTuple):
         wanted = self.timestamp
         assert wanted is not None
         for name, subtask in recording.runtime.deployment.subtasks.items():
-            if subtask.inputs and self.subtask in (None, name) and subtask.valve.output >= wanted:
+            if subtask.inputs and self.subtask in (None, name) and subtask.watermark >= wanted:
                 return f"the watermark of {name} passed"
         return None
 

@@ -15,17 +15,22 @@ class Clock:
     Entries are (time, order of registration, name), so that ties never depend on luck.
     """
 
-    __slots__ = ("_entries", "_order", "now")
+    __slots__ = ("_entries", "_order", "_wanted", "now")
 
     def __init__(self) -> None:
         self.now = 0
         self._entries: list[tuple[int, int, str]] = []
         self._order = 0
+        self._wanted: set[tuple[int, str]] = set()
 
     def wake(self, time: int, name: str) -> None:
         """Ask that `name` becomes due at `time` (microseconds, not before now)."""
+        entry = max(time, self.now), name
+        if entry in self._wanted:
+            return
+        self._wanted.add(entry)
         self._order += 1
-        heappush(self._entries, (max(time, self.now), self._order, name))
+        heappush(self._entries, (entry[0], self._order, name))
 
     def next_due(self) -> int | None:
         return self._entries[0][0] if self._entries else None
@@ -37,12 +42,16 @@ class Clock:
         self.now = self._entries[0][0]
         due: list[str] = []
         while self._entries and self._entries[0][0] <= self.now:
-            due.append(heappop(self._entries)[2])
+            time, _, name = heappop(self._entries)
+            self._wanted.discard((time, name))
+            if name not in due:
+                due.append(name)
         return due
 
     def clear(self) -> None:
         """Forget every entry; time stays."""
         self._entries.clear()
+        self._wanted.clear()
 
     def keyframe(self) -> tuple[int, int, list[tuple[int, int, str]]]:
         return self.now, self._order, list(self._entries)
@@ -50,3 +59,4 @@ class Clock:
     def rewind(self, frame: tuple[int, int, list[tuple[int, int, str]]]) -> None:
         self.now, self._order = frame[0], frame[1]
         self._entries[:] = frame[2]
+        self._wanted = {(time, name) for time, _, name in frame[2]}

@@ -110,13 +110,21 @@ class Deployment:
     ) -> None:
         parallelism = self.graph.parallelism[vertex.id]
         context = Context(
-            subtask, index, parallelism, vertex.maximum(), vertex.key_type, host.trace
+            subtask,
+            index,
+            parallelism,
+            vertex.maximum(),
+            vertex.key_type,
+            host.trace,
+            now=lambda: host.clock.now,
+            wake=lambda time: host.wake(subtask, time),
+            exclude_ended=self.job.exclude_ended,
         )
         log = logs.setdefault(subtask, ResultLog())
         operator = vertex.make(context, self._assigned.get(subtask, []), log)
-        inputs = [
-            self.channels[plan.name] for plan in self.graph.channels if plan.receiver == subtask
-        ]
+        plans = [plan for plan in self.graph.channels if plan.receiver == subtask]
+        inputs = [self.channels[plan.name] for plan in plans]
+        gate_of = [plan.gate for plan in plans]
         main: list[Route] = []
         side: dict[str, list[Route]] = {}
         for number, edge in enumerate(self.job.edges):
@@ -136,7 +144,9 @@ class Deployment:
             else:
                 side.setdefault(edge.tag, []).append(route)
         output = ResultPartition(main, side, self._credits[subtask], host.trace, vertex.brief)
-        self.subtasks[subtask] = Subtask(host, subtask, vertex.id, index, operator, inputs, output)
+        self.subtasks[subtask] = Subtask(
+            host, subtask, vertex.id, index, operator, inputs, gate_of, output
+        )
 
     def _plan_boxes(self) -> None:
         for subtask in self.subtasks.values():
@@ -145,7 +155,7 @@ class Deployment:
         for subtask in self.subtasks.values():
             self._add(Slot(f"ack:{subtask.id}", "ack", subtask.id, None, None))
         for subtask in self.subtasks.values():
-            if isinstance(subtask.operator, SourceOperator) and subtask.operator.periodic:
+            if subtask.operator.uses_clock:
                 self._add(Slot(f"timer:{subtask.id}", "timer", subtask.id, None, None))
         if self.job.checkpoint_interval is not None:
             self._add(Slot("timer:coordinator", "timer", None, None, None))

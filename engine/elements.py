@@ -7,6 +7,7 @@ An element is a plain tuple whose first item is its kind. Tuples are built in 54
     watermark  (WATERMARK, timestamp)            no record with a timestamp at or below it is expected any more
     barrier    (BARRIER, checkpoint id)          the in-band checkpoint element
     end        (END,)                            no record follows (Flink: EndOfData); barriers still may
+    status     (STATUS, idle)                    the sender fell silent, or woke up (Flink: WatermarkStatus)
 
 An element has no stored id. Channels are FIFO, so the n-th element ever put into a channel is named by (channel, n).
 
@@ -22,6 +23,7 @@ RECORD = 0
 WATERMARK = 1
 BARRIER = 2
 END = 3
+STATUS = 4
 
 Element: TypeAlias = tuple[Any, ...]
 
@@ -32,4 +34,4 @@ MAX_TIMESTAMP = 2**63 - 1
 """The watermark that ends event time (Flink: Watermark.MAX_WATERMARK), shown as plus infinity."""
 
 END_OF_INPUT: Element = (END,)
-KIND_NAMES = ("record", "watermark", "barrier", "end")
+KIND_NAMES = ("record", "watermark", "barrier", "end", "status")

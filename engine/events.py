@@ -34,6 +34,10 @@ class Message(NamedTuple):
     checkpoint: int
 
 
+Event: TypeAlias = tuple[Any, ...]
+"""An instance of one of the types below."""
+
+
 class Deployed(NamedTuple):
     """An execution graph was put in place: at the start, after a failure, after a rescale."""
 
@@ -77,6 +81,31 @@ class SplitWatermark(NamedTuple):
     watermark: int
 
 
+class ScriptRead(NamedTuple):
+    """A source subtask read an entry that holds no record but an instruction: a watermark, a status, a wait."""
+
+    subtask: str
+    split: str
+    offset: int
+    text: str
+
+
+class SplitStatus(NamedTuple):
+    """A split fell silent and is idle, or woke up; an idle split holds no watermark back."""
+
+    subtask: str
+    split: str
+    idle: bool
+
+
+class SplitPaused(NamedTuple):
+    """A split was paused because it ran ahead of its alignment group, or resumed."""
+
+    subtask: str
+    split: str
+    paused: bool
+
+
 class SplitEnded(NamedTuple):
     """A source subtask reached the end of a split."""
 
@@ -107,6 +136,21 @@ class InputWatermark(NamedTuple):
     subtask: str
     input: str
     watermark: int
+
+
+class InputStatus(NamedTuple):
+    """One input of a subtask is idle, or active again."""
+
+    subtask: str
+    input: str
+    idle: bool
+
+
+class SubtaskStatus(NamedTuple):
+    """All inputs of a subtask are idle, so it is; or it is active again."""
+
+    subtask: str
+    idle: bool
 
 
 class InputEnded(NamedTuple):
@@ -145,23 +189,24 @@ class StateRemoved(NamedTuple):
 
 
 class TimerSet(NamedTuple):
-    """An event-time timer was registered for a key."""
+    """A timer was registered for a key; `clock` is "event" or "processing", `time` in ms of it."""
 
     subtask: str
     row: str
     key: str
     time: int
+    clock: str
 
 
 class TimerRemoved(NamedTuple):
-    """An event-time timer was deleted before it fired."""
+    """A timer was deleted before it fired."""
 
     subtask: str
     row: str
 
 
 class TimerFired(NamedTuple):
-    """An event-time timer fired."""
+    """A timer fired."""
 
     subtask: str
     row: str
@@ -170,13 +215,32 @@ class TimerFired(NamedTuple):
 
 
 class WindowFired(NamedTuple):
-    """A window of a key fired and was cleaned; `text` is its result."""
+    """A window of a key fired; `text` is its result."""
 
     subtask: str
     key: str
     start: int
     end: int
     text: str
+
+
+class WindowsMerged(NamedTuple):
+    """Session windows of a key were merged into one, [start, end)."""
+
+    subtask: str
+    key: str
+    merged: tuple[tuple[int, int], ...]
+    start: int
+    end: int
+
+
+class WindowCleaned(NamedTuple):
+    """A window of a key was removed, with its contents: nothing can reach it any more."""
+
+    subtask: str
+    key: str
+    start: int
+    end: int
 
 
 class RecordLate(NamedTuple):
@@ -314,7 +378,11 @@ class Restored(NamedTuple):
     moved: int
 
 
-Event: TypeAlias = Deployed | ClockAdvanced | RecordRead | RecordSkipped | SplitWatermark | SplitEnded | ElementTaken | ElementEmitted | InputWatermark | InputEnded | WatermarkAdvanced | StatePut | StateRemoved | TimerSet | TimerRemoved | TimerFired | WindowFired | RecordLate | ResultWritten | CheckpointTriggered | MessageSent | MessageDelivered | BarrierArrived | InputBlocked | InputsReleased | SnapshotTaken | SnapshotAcknowledged | CheckpointCompleted | CheckpointAborted | SubtaskFailed | JobStateChanged | SubtaskFinished | RescaleRequested | RescaleAborted | Restored  # fmt: skip
-
-CATALOGUE: tuple[type[Any], ...] = Event.__args__
-"""Every event type, in the order of the documentation."""
+CATALOGUE: tuple[type[Any], ...] = tuple(
+    found
+    for name, found in list(globals().items())
+    if isinstance(found, type)
+    and found.__module__ == __name__
+    and name not in ("Element", "Message")
+)
+"""Every event type, in the order in which they are defined, which is that of the documentation."""

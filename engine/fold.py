@@ -54,6 +54,18 @@ def _split_ended(picture: Picture, event: e.SplitEnded) -> None:
     picture["subtasks"][event.subtask]["splits"][event.split]["ended"] = True
 
 
+def _script_read(picture: Picture, event: e.ScriptRead) -> None:
+    picture["subtasks"][event.subtask]["splits"][event.split]["offset"] = event.offset + 1
+
+
+def _split_status(picture: Picture, event: e.SplitStatus) -> None:
+    picture["subtasks"][event.subtask]["splits"][event.split]["idle"] = event.idle
+
+
+def _split_paused(picture: Picture, event: e.SplitPaused) -> None:
+    picture["subtasks"][event.subtask]["splits"][event.split]["paused"] = event.paused
+
+
 def _element_taken(picture: Picture, event: e.ElementTaken) -> None:
     channel = picture["channels"][event.channel]
     channel["queue"].pop(0)
@@ -70,6 +82,14 @@ def _input_watermark(picture: Picture, event: e.InputWatermark) -> None:
 
 def _input_ended(picture: Picture, event: e.InputEnded) -> None:
     picture["subtasks"][event.subtask]["inputs"][event.input]["ended"] = True
+
+
+def _input_status(picture: Picture, event: e.InputStatus) -> None:
+    picture["subtasks"][event.subtask]["inputs"][event.input]["idle"] = event.idle
+
+
+def _subtask_status(picture: Picture, event: e.SubtaskStatus) -> None:
+    picture["subtasks"][event.subtask]["idle"] = event.idle
 
 
 def _watermark_advanced(picture: Picture, event: e.WatermarkAdvanced) -> None:
@@ -92,7 +112,11 @@ def _state_removed(picture: Picture, event: e.StateRemoved) -> None:
 
 
 def _timer_set(picture: Picture, event: e.TimerSet) -> None:
-    picture["subtasks"][event.subtask]["timers"][event.row] = {"key": event.key, "time": event.time}
+    picture["subtasks"][event.subtask]["timers"][event.row] = {
+        "key": event.key,
+        "time": event.time,
+        "clock": event.clock,
+    }
 
 
 def _timer_gone(picture: Picture, event: e.TimerRemoved | e.TimerFired) -> None:
@@ -225,11 +249,16 @@ _RULES: dict[type[Any], Callable[[Picture, Any], None]] = {
     e.RecordRead: _record_read,
     e.RecordSkipped: _record_skipped,
     e.SplitWatermark: _split_watermark,
+    e.ScriptRead: _script_read,
+    e.SplitStatus: _split_status,
+    e.SplitPaused: _split_paused,
     e.SplitEnded: _split_ended,
     e.ElementTaken: _element_taken,
     e.ElementEmitted: _element_emitted,
     e.InputWatermark: _input_watermark,
+    e.InputStatus: _input_status,
     e.InputEnded: _input_ended,
+    e.SubtaskStatus: _subtask_status,
     e.WatermarkAdvanced: _watermark_advanced,
     e.StatePut: _state_put,
     e.StateRemoved: _state_removed,
@@ -237,6 +266,8 @@ _RULES: dict[type[Any], Callable[[Picture, Any], None]] = {
     e.TimerRemoved: _timer_gone,
     e.TimerFired: _timer_gone,
     e.WindowFired: _nothing,
+    e.WindowsMerged: _nothing,
+    e.WindowCleaned: _nothing,
     e.RecordLate: _record_late,
     e.ResultWritten: _result_written,
     e.CheckpointTriggered: _checkpoint_triggered,

@@ -97,6 +97,8 @@ def _lead(step: StepTrace, by_type: dict[type[Any], list[Any]], times: TimeForma
     if taken.kind == "barrier":
         arrived: e.BarrierArrived = by_type[e.BarrierArrived][0]
         return [f"{receiver} received barrier {arrived.checkpoint} from {sender}"]
+    if taken.kind == "status":
+        return [f"{receiver} received a status from {sender}"]
     if taken.kind == "end":
         return [f"{receiver} received the end of input from {sender}", *_fired(by_type, times)]
     if e.ResultWritten in by_type:
@@ -131,6 +133,10 @@ def _sent(by_type: dict[type[Any], list[Any]], times: TimeFormat) -> str:
             else f" and sent watermark {times.mark(watermark)}"
         )
     return clause
+
+
+def _name(split: str) -> str:
+    return split.rpartition("/")[2]
 
 
 def _list(items: list[str]) -> str:
@@ -170,6 +176,19 @@ _SENTENCES: dict[type[Any], Callable[[Any, TimeFormat], str]] = {
         + f": {v.reason}"
     ),
     e.SplitWatermark: lambda v, t: f"The watermark of {v.split} rose to {t.mark(v.watermark)}",
+    e.ScriptRead: lambda v, t: (
+        f"{v.subtask} followed {v.text} at offset {v.offset} of {_name(v.split)}"
+    ),
+    e.SplitStatus: lambda v, t: (
+        f"{_name(v.split)} is idle now: it holds no watermark back"
+        if v.idle
+        else f"{_name(v.split)} is active again"
+    ),
+    e.SplitPaused: lambda v, t: (
+        f"{_name(v.split)} is paused: it ran too far ahead of its alignment group"
+        if v.paused
+        else f"{_name(v.split)} may be read again"
+    ),
     e.SplitEnded: lambda v, t: f"{v.subtask} reached the end of {v.split.rpartition('/')[2]}",
     e.ElementTaken: lambda v, t: f"A {v.kind} left the channel {v.channel.replace('>', ' → ')}",
     e.ElementEmitted: lambda v, t: (
@@ -177,6 +196,16 @@ _SENTENCES: dict[type[Any], Callable[[Any, TimeFormat], str]] = {
     ),
     e.InputWatermark: lambda v, t: (
         f"The watermark of {v.input.replace('>', ' → ')} rose to {t.mark(v.watermark)}"
+    ),
+    e.InputStatus: lambda v, t: (
+        f"{v.input.replace('>', ' → ')} is idle now: it holds no watermark back"
+        if v.idle
+        else f"{v.input.replace('>', ' → ')} is active again"
+    ),
+    e.SubtaskStatus: lambda v, t: (
+        f"{v.subtask} is idle, since all its inputs are"
+        if v.idle
+        else f"{v.subtask} is active again"
     ),
     e.InputEnded: lambda v, t: f"{v.input.replace('>', ' → ')} ended",
     e.WatermarkAdvanced: lambda v, t: (
@@ -190,6 +219,10 @@ _SENTENCES: dict[type[Any], Callable[[Any, TimeFormat], str]] = {
     e.WindowFired: lambda v, t: (
         f"{t.span(v.start, v.end)} fired for {v.key} in {v.subtask}: {v.text}"
     ),
+    e.WindowsMerged: lambda v, t: (
+        f"the windows {_list([t.span(*window) for window in v.merged])} of {v.key} became {t.span(v.start, v.end)}"
+    ),
+    e.WindowCleaned: lambda v, t: f"{t.span(v.start, v.end)} of {v.key} was removed",
     e.RecordLate: lambda v, t: (
         f"{v.subtask} dropped {v.key} of {t.show(v.timestamp)} as late: its watermark is {t.mark(v.watermark)} already"
     ),
@@ -234,6 +267,7 @@ _SENTENCES: dict[type[Any], Callable[[Any, TimeFormat], str]] = {
 }
 
 _FOLLOWING = frozenset({
+        e.ScriptRead, e.SplitStatus, e.SplitPaused, e.InputStatus, e.SubtaskStatus, e.WindowsMerged,
     e.ClockAdvanced, e.RecordSkipped, e.SplitEnded, e.StatePut, e.RecordLate, e.ResultWritten, e.CheckpointTriggered,
     e.InputBlocked, e.InputsReleased, e.SnapshotTaken, e.SnapshotAcknowledged, e.CheckpointCompleted, e.CheckpointAborted,
     e.SubtaskFailed, e.SubtaskFinished, e.RescaleRequested, e.RescaleAborted, e.Restored,

@@ -13,7 +13,8 @@ from engine.network.channel import Channel
 from engine.network.result_partition import shown_element
 from engine.operators.sink import SinkOperator
 from engine.operators.source import SourceOperator
-from engine.operators.window import TumblingWindowOperator
+from engine.operators.tumbling import TumblingWindowOperator
+from engine.operators.window import WindowOperator
 from engine.subtask import Subtask
 from engine.values import text
 
@@ -131,10 +132,12 @@ def _subtask(runtime: Runtime, subtask: Subtask) -> dict[str, Any]:
         "vertex": subtask.vertex,
         "index": subtask.index,
         "status": _status(runtime, subtask),
-        "watermark": subtask.valve.output if subtask.inputs else operator.watermark,
+        "watermark": subtask.watermark if subtask.inputs else operator.watermark,
+        "idle": operator.idle if isinstance(operator, SourceOperator) else subtask.idle,
         "inputs": {
             channel.name: {
-                "watermark": subtask.valve.inputs[index],
+                "watermark": subtask.valves[subtask.gate_of[index]].inputs[subtask.place[index]],
+                "idle": subtask.valves[subtask.gate_of[index]].idles[subtask.place[index]],
                 "ended": subtask.ended[index],
                 "blocked": bool(blocked & channel.bit),
             }
@@ -144,7 +147,10 @@ def _subtask(runtime: Runtime, subtask: Subtask) -> dict[str, Any]:
         "key_groups": list(groups) if groups else None,
         "splits": {},
         "state": {},
-        "timers": {row.row: {"key": row.key, "time": row.time} for row in operator.shown_timers()},
+        "timers": {
+            row.row: {"key": row.key, "time": row.time, "clock": row.clock}
+            for row in operator.shown_timers()
+        },
         "late": 0,
         "skipped": 0,
         "read": 0,
@@ -169,10 +175,12 @@ def _subtask(runtime: Runtime, subtask: Subtask) -> dict[str, Any]:
                 "length": len(split.entries),
                 "watermark": split.watermark,
                 "ended": split.ended,
+                "idle": split.idle and not split.ended,
+                "paused": split.paused,
             }
             for split in operator.splits
         }
-    elif isinstance(operator, TumblingWindowOperator):
+    elif isinstance(operator, TumblingWindowOperator | WindowOperator):
         shown["late"] = operator.late
     elif isinstance(operator, SinkOperator):
         log = operator.log

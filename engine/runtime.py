@@ -12,8 +12,9 @@ from engine.checkpointing.coordinator import Coordinator
 from engine.clock import Clock
 from engine.commands import Command, FailSubtask, Rescale, TriggerCheckpoint
 from engine.deployment import Deployment, Slot, moved_key_groups
-from engine.elements import WATERMARK
+from engine.elements import MAX_TIMESTAMP, WATERMARK
 from engine.errors import ImpossibleAction, StreamLabError
+from engine.event_time.watermarks import AlignmentGroup
 from engine.events import (
     ClockAdvanced,
     Deployed,
@@ -21,6 +22,7 @@ from engine.events import (
     RescaleAborted,
     RescaleRequested,
     Restored,
+    SplitPaused,
     SubtaskFailed,
 )
 from engine.graph.job_graph import JobGraph
@@ -62,8 +64,7 @@ class Runtime:
         self.schedule: list[tuple[str, int]] | None = None
         """(action, elements taken) of every turn, where somebody set it to a list."""
         self._deploy()
-        self.deployment.open()
-        self._arm()
+        self._open()
 
     @property
     def step(self) -> int:
@@ -79,18 +80,22 @@ class Runtime:
         for name, channel in self.deployment.channels.items():
             channel.taken = self.taken.get(name, 0)
 
-    def _arm(self) -> None:
-        """Ask the clock for the periodic watermarks and checkpoints that the job wants."""
-        self.clock.clear()
-        for slot in self.deployment.slots:
-            if slot.kind == "timer":
-                self._wake(slot)
+    def wake(self, subtask: str, time: int) -> None:
+        """Call a subtask back when the clock reaches `time` (microseconds)."""
+        self.clock.wake(time, f"timer:{subtask}")
         self._update_clock_bit()
 
-    def _wake(self, slot: Slot) -> None:
-        interval = self.job.watermark_interval if slot.subtask else self.job.checkpoint_interval
+    def _open(self) -> None:
+        """Open the functions of a new deployment and ask the clock for the periodic checkpoints."""
+        self.clock.clear()
+        self.deployment.open()
+        self._wake_coordinator()
+        self._update_clock_bit()
+
+    def _wake_coordinator(self) -> None:
+        interval = self.job.checkpoint_interval
         if interval:
-            self.clock.wake(self.clock.now + interval * 1000, slot.action)
+            self.clock.wake(self.clock.now + interval * 1000, "timer:coordinator")
 
     def _update_clock_bit(self) -> None:
         bit = 1 << self.deployment.clock
@@ -227,6 +232,7 @@ class Runtime:
         subtask.checkpoint(checkpoint)
         if self.state == STOPPING:
             # Stop with savepoint: nothing is read after the barrier.
+            subtask.stopped = True
             for split in self.deployment.splits.values():
                 if split.id.startswith(f"{subtask.id}/"):
                     self.readiness.blocked |= split.bit
@@ -255,18 +261,51 @@ class Runtime:
         self._update_clock_bit()
 
     def _timer_due(self, slot: Slot) -> None:
-        self.readiness.nonempty &= ~self.deployment.bit(slot.action)
+        more = False
         if slot.subtask is None:
             if self.coordinator.pending is None:
                 self._trigger_checkpoint("checkpoint")
-            self._wake(slot)
+            self._wake_coordinator()
         else:
             subtask = self.deployment.subtasks[slot.subtask]
-            if isinstance(subtask.operator, SourceOperator) and not subtask.finished:
-                subtask.operator.emit_watermark(subtask.out)
-                subtask.flush()
-                self._wake(slot)
+            if not subtask.finished:
+                try:
+                    more = subtask.clock(self.clock.now)
+                except Exception as error:
+                    subtask.out.clear()
+                    self.fail(subtask.id, error)
+                    return
+        if not more:
+            self.readiness.nonempty &= ~self.deployment.bit(slot.action)
         self._update_clock_bit()
+
+    def align(self, group: AlignmentGroup | None) -> None:
+        """Pause the splits of a group that are too far ahead of its slowest, and resume the others.
+
+        A split that is idle or ended holds nobody back (Flink: SourceCoordinator's watermark alignment).
+        """
+        if group is None:
+            return
+        members = [
+            (subtask, split)
+            for subtask in self.deployment.subtasks.values()
+            if isinstance(subtask.operator, SourceOperator)
+            and subtask.operator.spec.alignment is not None
+            and subtask.operator.spec.alignment.name == group.name
+            for split in subtask.operator.splits
+        ]
+        held = [split.watermark for _, split in members if not split.idle and not split.ended]
+        lowest = min(held, default=MAX_TIMESTAMP)
+        for subtask, split in members:
+            paused = not split.ended and split.watermark > lowest + group.drift
+            if paused != split.paused:
+                split.paused = paused
+                if self.trace.events is not None:
+                    self.trace.events.append(SplitPaused(subtask.id, split.id, paused))
+            if paused or subtask.stopped:
+                self.readiness.blocked |= split.bit
+            else:
+                self.readiness.blocked &= ~split.bit
 
     # Ends and failures
 
@@ -341,8 +380,7 @@ class Runtime:
         )
         self.state, self.reason = RUNNING, ""
         self.turn, self.turn_left = -1, 0
-        self.deployment.open()
-        self._arm()
+        self._open()
         if self.trace.events is not None:
             self.trace.events.append(
                 Restored(latest.checkpoint if latest else None, self.attempt, why, moved)
@@ -429,7 +467,13 @@ class Runtime:
         if self.readiness.nonempty & bit:
             if self.readiness.blocked & bit:
                 if slot.split is not None:
-                    return "stopping", "its source has stopped with a savepoint", []
+                    if self.deployment.subtasks[slot.subtask or ""].stopped:
+                        return "stopping", "its source has stopped with a savepoint", []
+                    return (
+                        "alignment-group",
+                        f"{slot.split.name} is too far ahead of the slowest split of its alignment group",
+                        [],
+                    )
                 subtask = self.deployment.subtasks[slot.subtask or ""]
                 received = getattr(subtask.alignment, "received", ())
                 waiting = [

@@ -18,18 +18,30 @@ from engine.checkpointing.aligned import (
     barrier_received,
 )
 from engine.checkpointing.coordinator import COORDINATOR, Coordinator
-from engine.elements import BARRIER, END_OF_INPUT, MAX_TIMESTAMP, RECORD, WATERMARK, Element
-from engine.event_time.watermarks import Valve
+from engine.clock import Clock
+from engine.elements import (
+    BARRIER,
+    END_OF_INPUT,
+    MAX_TIMESTAMP,
+    MIN_TIMESTAMP,
+    RECORD,
+    STATUS,
+    WATERMARK,
+    Element,
+)
+from engine.event_time.watermarks import AlignmentGroup, Combined, Valve
 from engine.events import (
     BarrierArrived,
     ElementTaken,
     InputBlocked,
     InputEnded,
     InputsReleased,
+    InputStatus,
     InputWatermark,
     Message,
     SnapshotTaken,
     SubtaskFinished,
+    SubtaskStatus,
     WatermarkAdvanced,
 )
 from engine.network.channel import Channel
@@ -51,12 +63,15 @@ class Host(Protocol):
     """What a subtask needs of the runtime."""
 
     trace: Trace
+    clock: Clock
     readiness: Readiness
     coordinator: Coordinator
 
     def fail(self, subtask: str, error: Exception) -> None: ...
+    def wake(self, subtask: str, time: int) -> None: ...
     def message_sent(self, subtask: str, kind: str) -> None: ...
     def subtask_finished(self) -> None: ...
+    def align(self, group: AlignmentGroup | None) -> None: ...
 
 
 class Subtask:
@@ -70,6 +85,7 @@ class Subtask:
         index: int,
         operator: Operator,
         inputs: list[Channel],
+        gate_of: list[int],
         output: ResultPartition,
     ) -> None:
         self.host = host
@@ -79,12 +95,24 @@ class Subtask:
         self.operator = operator
         self.inputs = inputs
         self.output = output
-        self.valve = Valve(len(inputs))
+        gates = max(gate_of) + 1 if gate_of else 1
+        self.gate_of = gate_of
+        """Which gate each input belongs to; a two-input operator has two."""
+        sizes = [gate_of.count(gate) for gate in range(gates)]
+        self.valves = [Valve(size, operator.context.exclude_ended) for size in sizes]
+        self.place = [gate_of[:index].count(gate) for index, gate in enumerate(gate_of)]
+        """The place of each input in its gate."""
+        self.combined = Combined(gates)
+        self.watermark = MIN_TIMESTAMP
+        self.idle = False
         self.alignment: AlignmentState = WAITING
         self.ended = [False] * len(inputs)
         self.finished = False
         self.failed = False
+        self.stopped = False
+        """A source that has stopped with a savepoint reads nothing more."""
         self.out: list[Element] = []
+        operator.broadcast = self.broadcast
 
     def flush(self) -> None:
         """Send what the operator has put into `out` and into its side outputs."""
@@ -94,27 +122,80 @@ class Subtask:
         if self.operator.side:
             self.output.send_side(self.operator.side)
 
-    # Watermarks
+    def broadcast(self, element: Element) -> None:
+        """Send what the operator has emitted so far, then a control element to everybody."""
+        self.flush()
+        self.output.broadcast(element)
+
+    # Watermarks and statuses
 
     def watermark_arrived(self, index: int, timestamp: int) -> None:
         """A watermark came on input `index`: results first, then the watermark itself."""
-        valve = self.valve
+        gate = self.gate_of[index]
+        valve = self.valves[gate]
+        place = self.place[index]
         events = self.host.trace.events
-        old = valve.output
         if events is None:
-            if not valve.advance(index, timestamp):
-                return
+            if valve.advance(place, timestamp):
+                self._gate_changed(gate)
+            return
+        before = valve.inputs[place]
+        rose = valve.advance(place, timestamp)
+        if valve.inputs[place] != before:
+            events.append(InputWatermark(self.id, self.inputs[index].name, timestamp))
+        if rose:
+            self._gate_changed(gate)
+
+    def status_arrived(self, index: int, idle: bool) -> None:
+        """Input `index` fell silent or woke up."""
+        gate = self.gate_of[index]
+        valve, place = self.valves[gate], self.place[index]
+        if self.host.trace.events is not None and valve.idles[place] != idle:
+            self.host.trace.events.append(InputStatus(self.id, self.inputs[index].name, idle))
+        if idle:
+            rose, gate_idle = valve.set_idle(place)
+            if rose or gate_idle:
+                self._gate_changed(gate)
+        elif valve.set_active(place):
+            self._gate_changed(gate)
+
+    def _gate_changed(self, gate: int) -> None:
+        """A gate's watermark rose, or its status changed: combine the gates, and tell the operator and everybody below."""
+        valve = self.valves[gate]
+        if len(self.valves) == 1:
+            watermark, idle = valve.output, valve.idle
         else:
-            before = valve.inputs[index]
-            rose = valve.advance(index, timestamp)
-            if valve.inputs[index] != before:
-                events.append(InputWatermark(self.id, self.inputs[index].name, timestamp))
-            if not rose:
-                return
-            events.append(WatermarkAdvanced(self.id, old, valve.output))
-        self.operator.on_watermark(valve.output, self.out)
-        if getattr(self.operator, "forwards_watermarks", True):
-            self.out.append((WATERMARK, valve.output))
+            self.combined.update(gate, valve.output, valve.idle)
+            watermark, idle = self.combined.output, self.combined.idle
+        if watermark > self.watermark:
+            self._advance(watermark)
+        if idle != self.idle:
+            self.idle = idle
+            if self.host.trace.events is not None:
+                self.host.trace.events.append(SubtaskStatus(self.id, idle))
+            if self.operator.forwards_watermarks:
+                self.broadcast((STATUS, idle))
+
+    def _advance(self, watermark: int) -> None:
+        if self.host.trace.events is not None:
+            self.host.trace.events.append(WatermarkAdvanced(self.id, self.watermark, watermark))
+        self.watermark = watermark
+        self.operator.on_watermark(watermark, self.out)
+        if self.operator.forwards_watermarks:
+            self.out.append((WATERMARK, watermark))
+
+    # The clock
+
+    def clock(self, now: int) -> bool:
+        """The clock reached a time that the operator asked for; True where more is due."""
+        more = self.operator.on_clock(now, self.out)
+        self.flush()
+        if isinstance(self.operator, SourceOperator):
+            for split in self.operator.splits:
+                if not split.ended and split.ready_at is None:
+                    self.host.readiness.nonempty |= split.bit
+            self.host.align(self.operator.spec.alignment)
+        return more
 
     # Barriers
 
@@ -161,7 +242,21 @@ class Subtask:
         if self.host.trace.events is not None:
             self.host.trace.events.append(InputEnded(self.id, self.inputs[index].name))
         self.ended[index] = True
-        self.watermark_arrived(index, MAX_TIMESTAMP)
+        gate = self.gate_of[index]
+        valve, place = self.valves[gate], self.place[index]
+        before, idle_before = valve.inputs[place], valve.idles[place]
+        rose, gate_idle = valve.end(place)
+        if self.host.trace.events is not None:
+            if valve.inputs[place] != before:
+                self.host.trace.events.append(
+                    InputWatermark(self.id, self.inputs[index].name, valve.inputs[place])
+                )
+            if valve.idles[place] != idle_before:
+                self.host.trace.events.append(
+                    InputStatus(self.id, self.inputs[index].name, valve.idles[place])
+                )
+        if rose or gate_idle or valve.idle != self.idle:
+            self._gate_changed(gate)
         if all(self.ended):
             self.finish()
 
@@ -177,17 +272,35 @@ class Subtask:
     # Stepping back
 
     def keyframe(self) -> Any:
+        scalars = (
+            self.watermark,
+            self.idle,
+            self.alignment,
+            self.finished,
+            self.failed,
+            self.stopped,
+        )
+        valves = [valve.keyframe() for valve in self.valves]
         return (
-            self.operator.keyframe(), self.output.keyframe(), self.valve.keyframe(),
-            self.alignment, list(self.ended), self.finished, self.failed,
-        )  # fmt: skip
+            self.operator.keyframe(),
+            self.output.keyframe(),
+            valves,
+            self.combined.keyframe(),
+            list(self.ended),
+            scalars,
+        )
 
     def rewind(self, frame: Any) -> None:
-        self.operator.rewind(frame[0])
-        self.output.rewind(frame[1])
-        self.valve.rewind(frame[2])
-        self.alignment, ended, self.finished, self.failed = frame[3:]
+        operator, output, valves, combined, ended, scalars = frame
+        self.operator.rewind(operator)
+        self.output.rewind(output)
+        for valve, held in zip(self.valves, valves, strict=True):
+            valve.rewind(held)
+        self.combined.rewind(combined)
         self.ended[:] = ended
+        self.watermark, self.idle, self.alignment, self.finished, self.failed, self.stopped = (
+            scalars
+        )
 
 
 def channel_taker(subtask: Subtask, index: int) -> Taker:
@@ -199,7 +312,7 @@ def channel_taker(subtask: Subtask, index: int) -> Taker:
     popleft = queue.popleft
     release = channel.release
     operator = subtask.operator
-    process = operator.process
+    process = operator.process2 if subtask.gate_of[index] else operator.process
     side = operator.side
     out = subtask.out
     output = subtask.output
@@ -253,6 +366,8 @@ def channel_taker(subtask: Subtask, index: int) -> Taker:
             watermark_arrived(index, element[1])
         elif kind == BARRIER:
             subtask.barrier_arrived(index, element[1])
+        elif kind == STATUS:
+            subtask.status_arrived(index, element[1])
         else:
             subtask.input_ended(index)
 
@@ -339,7 +454,7 @@ def split_taker(subtask: Subtask, operator: SourceOperator, split: Split) -> Tak
         if left == 0:
             return end_of_split()
         count = 1
-        if limit > 1 and trace.events is None:
+        if limit > 1 and trace.events is None and not operator.one_by_one:
             count = min(limit, left, max(1, output.free() // operator.most))
         try:
             read(split, count, out)
@@ -349,6 +464,10 @@ def split_taker(subtask: Subtask, operator: SourceOperator, split: Split) -> Tak
                 else:
                     output.send(out)
                 out.clear()
+            if operator.one_by_one:
+                if split.ready_at is not None:
+                    host.readiness.nonempty &= ~split.bit
+                host.align(operator.spec.alignment)
         except Exception as error:
             if count > 1:
                 raise RetryAtomically from error
@@ -369,6 +488,7 @@ def _split_ender(subtask: Subtask, operator: SourceOperator, split: Split) -> Ca
             subtask.finish()
         else:
             subtask.flush()
+        host.align(operator.spec.alignment)
         return 1
 
     return end_of_split

@@ -7,7 +7,8 @@ from typing import Any
 from engine.datastream.functions import TimestampAssigner
 from engine.elements import MIN_TIMESTAMP
 from engine.errors import InvalidJob
-from engine.event_time.watermarks import WatermarkSpec
+from engine.event_time.watermarks import AlignmentGroup, WatermarkSpec
+from engine.state.ttl import Ttl
 
 
 class Duration:
@@ -125,16 +126,113 @@ class Types:
         return TypeInformation("MAP")
 
 
-class ValueStateDescriptor:
-    """Name and type of value state."""
+class StateTtlConfig:
+    """How long state lives (pyflink.datastream.state.StateTtlConfig), on the engine's clock."""
+
+    class UpdateType:
+        Disabled = "Disabled"
+        OnCreateAndWrite = "OnCreateAndWrite"
+        OnReadAndWrite = "OnReadAndWrite"
+
+    class StateVisibility:
+        NeverReturnExpired = "NeverReturnExpired"
+        ReturnExpiredIfNotCleanedUp = "ReturnExpiredIfNotCleanedUp"
+
+    class Builder:
+        def __init__(self, ttl: Time) -> None:
+            self._ttl = Ttl(ttl.to_milliseconds())
+            self._enabled = True
+
+        def set_update_type(self, update_type: str) -> StateTtlConfig.Builder:
+            self._enabled = update_type != StateTtlConfig.UpdateType.Disabled
+            self._ttl = self._ttl._replace(
+                on_read=update_type == StateTtlConfig.UpdateType.OnReadAndWrite
+            )
+            return self
+
+        def update_ttl_on_create_and_write(self) -> StateTtlConfig.Builder:
+            return self.set_update_type(StateTtlConfig.UpdateType.OnCreateAndWrite)
+
+        def update_ttl_on_read_and_write(self) -> StateTtlConfig.Builder:
+            return self.set_update_type(StateTtlConfig.UpdateType.OnReadAndWrite)
+
+        def set_state_visibility(self, state_visibility: str) -> StateTtlConfig.Builder:
+            expired = state_visibility == StateTtlConfig.StateVisibility.ReturnExpiredIfNotCleanedUp
+            self._ttl = self._ttl._replace(return_expired=expired)
+            return self
+
+        def never_return_expired(self) -> StateTtlConfig.Builder:
+            return self.set_state_visibility(StateTtlConfig.StateVisibility.NeverReturnExpired)
+
+        def return_expired_if_not_cleaned_up(self) -> StateTtlConfig.Builder:
+            return self.set_state_visibility(
+                StateTtlConfig.StateVisibility.ReturnExpiredIfNotCleanedUp
+            )
+
+        def cleanup_full_snapshot(self) -> StateTtlConfig.Builder:
+            self._ttl = self._ttl._replace(clean_snapshots=True)
+            return self
+
+        def cleanup_incrementally(
+            self, cleanup_size: int, run_cleanup_for_every_record: bool
+        ) -> StateTtlConfig.Builder:
+            self._ttl = self._ttl._replace(incremental=cleanup_size)
+            return self
+
+        def disable_cleanup_in_background(self) -> StateTtlConfig.Builder:
+            self._ttl = self._ttl._replace(incremental=0, clean_snapshots=False)
+            return self
+
+        def build(self) -> StateTtlConfig:
+            return StateTtlConfig(self._ttl if self._enabled else None)
+
+    def __init__(self, ttl: Ttl | None) -> None:
+        self.ttl = ttl
+
+    @staticmethod
+    def new_builder(ttl: Time) -> StateTtlConfig.Builder:
+        if ttl.to_milliseconds() <= 0:
+            raise InvalidJob(
+                "ttl",
+                "The time to live must be greater than 0 ms.",
+                place="StateTtlConfig",
+                mend="Use Time.hours(1) or the like.",
+            )
+        return StateTtlConfig.Builder(ttl)
+
+
+class StateDescriptor:
+    """The name of some state, and how long it lives."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.ttl: Ttl | None = None
+
+    def get_name(self) -> str:
+        return self.name
+
+    def enable_time_to_live(self, ttl_config: StateTtlConfig) -> None:
+        self.ttl = ttl_config.ttl
+
+
+class ValueStateDescriptor(StateDescriptor):
+    """Value state."""
 
     def __init__(self, name: str, value_type_info: TypeInformation | None = None) -> None:
-        self.name = name
+        super().__init__(name)
         self.type_info = value_type_info
 
 
-class MapStateDescriptor:
-    """Name and types of map state."""
+class ListStateDescriptor(StateDescriptor):
+    """List state."""
+
+    def __init__(self, name: str, elem_type_info: TypeInformation | None = None) -> None:
+        super().__init__(name)
+        self.type_info = elem_type_info
+
+
+class MapStateDescriptor(StateDescriptor):
+    """Map state, keyed or broadcast."""
 
     def __init__(
         self,
@@ -142,17 +240,44 @@ class MapStateDescriptor:
         key_type_info: TypeInformation | None = None,
         value_type_info: TypeInformation | None = None,
     ) -> None:
-        self.name = name
+        super().__init__(name)
         self.key_type_info = key_type_info
         self.value_type_info = value_type_info
+
+
+class ReducingStateDescriptor(StateDescriptor):
+    """Reducing state: `reduce_function` combines what is held with what is added."""
+
+    def __init__(
+        self, name: str, reduce_function: Any, type_info: TypeInformation | None = None
+    ) -> None:
+        super().__init__(name)
+        self.reduce_function = reduce_function
+        self.type_info = type_info
+
+
+class AggregatingStateDescriptor(StateDescriptor):
+    """Aggregating state: an accumulator of an AggregateFunction."""
+
+    def __init__(
+        self, name: str, agg_function: Any, state_type_info: TypeInformation | None = None
+    ) -> None:
+        super().__init__(name)
+        self.aggregate_function = agg_function
+        self.type_info = state_type_info
 
 
 class WatermarkStrategy:
     """How timestamps are assigned and watermarks made (pyflink.common.WatermarkStrategy)."""
 
-    def __init__(self, bound: int | None) -> None:
-        self._bound = bound
+    def __init__(self, spec: WatermarkSpec) -> None:
+        self._spec = spec
         self._assigner: TimestampAssigner | None = None
+
+    def _changed(self, **changes: Any) -> WatermarkStrategy:
+        copy = WatermarkStrategy(self._spec._replace(**changes))
+        copy._assigner = self._assigner
+        return copy
 
     @staticmethod
     def for_bounded_out_of_orderness(max_out_of_orderness: Duration) -> WatermarkStrategy:
@@ -171,46 +296,68 @@ class WatermarkStrategy:
                 place="for_bounded_out_of_orderness",
                 mend="Use 0 or more.",
             )
-        return WatermarkStrategy(bound)
+        return WatermarkStrategy(WatermarkSpec(bound, None))
 
     @staticmethod
     def for_monotonous_timestamps() -> WatermarkStrategy:
-        return WatermarkStrategy(0)
+        return WatermarkStrategy(WatermarkSpec(0, None))
 
     @staticmethod
     def no_watermarks() -> WatermarkStrategy:
-        return WatermarkStrategy(None)
-
-    @staticmethod
-    def for_generator(generator: Any) -> WatermarkStrategy:
-        raise NotImplementedError(
-            "WatermarkStrategy.for_generator is not implemented in StreamLab yet."
-        )
+        return WatermarkStrategy(WatermarkSpec(None, None))
 
     def with_timestamp_assigner(self, timestamp_assigner: TimestampAssigner) -> WatermarkStrategy:
-        copy = WatermarkStrategy(self._bound)
+        if not hasattr(timestamp_assigner, "extract_timestamp"):
+            raise InvalidJob(
+                "timestamp_assigner",
+                f"{timestamp_assigner!r} has no extract_timestamp.",
+                place="with_timestamp_assigner",
+                mend="Derive it from TimestampAssigner.",
+            )
+        copy = self._changed()
         copy._assigner = timestamp_assigner
         return copy
 
     def with_idleness(self, idle_timeout: Duration) -> WatermarkStrategy:
-        raise NotImplementedError(
-            "WatermarkStrategy.with_idleness is not implemented in StreamLab yet."
-        )
+        """A split that is silent for longer than this, on the engine's clock, holds no watermark back."""
+        if idle_timeout.milliseconds <= 0:
+            raise InvalidJob(
+                "idleness",
+                "The idle timeout must be greater than 0 ms.",
+                place="with_idleness",
+                mend="Use Duration.of_seconds(1) or the like.",
+            )
+        return self._changed(idleness=idle_timeout.milliseconds)
 
-    def with_watermark_alignment(self, *arguments: Any) -> WatermarkStrategy:
-        raise NotImplementedError(
-            "WatermarkStrategy.with_watermark_alignment is not implemented in StreamLab yet."
+    def with_watermark_alignment(
+        self,
+        watermark_group: str,
+        max_allowed_watermark_drift: Duration,
+        update_interval: Duration | None = None,
+    ) -> WatermarkStrategy:
+        """Splits of one group pause while they are further ahead of its slowest than the drift.
+
+        The engine looks at every watermark at once, so `update_interval` has no effect.
+        """
+        if max_allowed_watermark_drift.milliseconds < 0:
+            raise InvalidJob(
+                "drift",
+                "The allowed drift must be at least 0 ms.",
+                place="with_watermark_alignment",
+                mend="Use 0 or more.",
+            )
+        return self._changed(
+            alignment=AlignmentGroup(watermark_group, max_allowed_watermark_drift.milliseconds)
         )
 
     def spec(self) -> WatermarkSpec:
         """What operators need of it. PyFlink gives an assigner Long.MIN where a record has no timestamp."""
         assigner = self._assigner
         if assigner is None:
-            return WatermarkSpec(self._bound, None)
+            return self._spec
         extract = assigner.extract_timestamp
-        return WatermarkSpec(
-            self._bound,
-            lambda value, timestamp: extract(
+        return self._spec._replace(
+            assign=lambda value, timestamp: extract(
                 value, MIN_TIMESTAMP if timestamp is None else timestamp
-            ),
+            )
         )

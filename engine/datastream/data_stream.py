@@ -5,40 +5,37 @@ What PyFlink has and this subset has not raises NotImplementedError naming the m
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from engine.datastream.common import TypeInformation, WatermarkStrategy
 from engine.datastream.functions import KeySelector
 from engine.datastream.functions import Partitioner as PartitionerFunction
-from engine.datastream.transformation import Transformation, caller
-from engine.datastream.window import TumblingEventTimeWindows
+from engine.datastream.transformation import Input, Transformation, caller
+from engine.datastream.window import GlobalWindows, WindowAssigner
 from engine.errors import InvalidJob
+from engine.event_time.evictors import CountEvictor, Evictor
+from engine.event_time.triggers import CountTrigger, EventTimeTrigger, PurgingTrigger, Trigger
+from engine.event_time.windows import TumblingWindows
 from engine.network import partitioners
+from engine.operators.keyed import redistribute_keyed
 from engine.operators.map import FilterOperator, FlatMapOperator, MapOperator
-from engine.operators.process import (
-    KeyedProcessOperator,
-    OutputTag,
-    ProcessOperator,
-    redistribute_keyed_process,
-)
-from engine.operators.reduce import ReduceOperator, redistribute_tables
+from engine.operators.process import KeyedProcessOperator, OutputTag, ProcessOperator
+from engine.operators.reduce import ReduceOperator
 from engine.operators.sink import SinkOperator
 from engine.operators.timestamps import TimestampsOperator
-from engine.operators.window import TumblingWindowOperator, redistribute_windows
+from engine.operators.tumbling import TumblingWindowOperator, redistribute_windows
+from engine.operators.window import WindowOperator
+from engine.operators.window_contents import Aggregated, Listed, Reduced
 
 if TYPE_CHECKING:
+    from engine.datastream.connected import BroadcastStream, ConnectedStreams
     from engine.datastream.environment import StreamExecutionEnvironment
 
 Stream = TypeVar("Stream", bound="DataStream")
 
 _PYFLINK_ONLY = frozenset(
     [
-        "union",
-        "connect",
-        "join",
-        "co_group",
-        "interval_join",
         "window_all",
         "count_window_all",
         "start_new_chain",
@@ -48,12 +45,6 @@ _PYFLINK_ONLY = frozenset(
         "set_resources",
         "set_description",
         "project",
-        "min",
-        "max",
-        "sum",
-        "min_by",
-        "max_by",
-        "count_window",
         "execute_and_collect",
         "add_sink",
         "cache",
@@ -74,53 +65,20 @@ def _function(function: Any, method: str, place: str) -> Any:
     return function
 
 
-class DataStream:
-    """A stream of records, and how its next operator is to be connected."""
+class Properties:
+    """What can be set on the last operator of a stream."""
 
-    def __init__(
-        self,
-        environment: StreamExecutionEnvironment,
-        transformation: Transformation,
-        partitioner: partitioners.Partitioner | None = None,
-        tag: str | None = None,
-    ) -> None:
-        self._environment = environment
-        self._transformation = transformation
-        self._partitioner = partitioner or partitioners.Automatic()
-        self._tag = tag
+    _transformation: Transformation
 
-    def __getattr__(self, name: str) -> Any:
-        if name in _PYFLINK_ONLY:
-            raise NotImplementedError(
-                f"{type(self).__name__}.{name} is not implemented in StreamLab yet."
-            )
-        raise AttributeError(f"{type(self).__name__} has no method {name!r}.")
-
-    def _then(self, kind: str, make: Callable[..., Any], **properties: Any) -> Transformation:
-        transformation = Transformation(
-            kind,
-            make,
-            [(self._transformation, self._partitioner, self._tag)],
-            place=caller(),
-            **properties,
-        )
-        self._environment.add(transformation)
-        return transformation
-
-    def _stream(self, kind: str, make: Callable[..., Any], **properties: Any) -> DataStream:
-        return DataStream(self._environment, self._then(kind, make, **properties))
-
-    # Properties of the last operator
-
-    def name(self: Stream, name: str) -> Stream:
+    def name(self: Any, name: str) -> Any:
         self._transformation.name = name
         return self
 
-    def uid(self: Stream, uid: str) -> Stream:
+    def uid(self: Any, uid: str) -> Any:
         self._transformation.uid = uid
         return self
 
-    def set_parallelism(self: Stream, parallelism: int) -> Stream:
+    def set_parallelism(self: Any, parallelism: int) -> Any:
         if type(parallelism) is not int or parallelism < 1:
             raise InvalidJob(
                 "parallelism",
@@ -131,7 +89,7 @@ class DataStream:
         self._transformation.parallelism = parallelism
         return self
 
-    def set_max_parallelism(self: Stream, max_parallelism: int) -> Stream:
+    def set_max_parallelism(self: Any, max_parallelism: int) -> Any:
         if type(max_parallelism) is not int or not 1 <= max_parallelism <= 32768:
             raise InvalidJob(
                 "max_parallelism",
@@ -145,38 +103,93 @@ class DataStream:
     def get_name(self) -> str:
         return self._transformation.name or self._transformation.kind
 
+
+class DataStream(Properties):
+    """A stream of records, and how its next operator is to be connected. A union has several inputs."""
+
+    def __init__(self, environment: StreamExecutionEnvironment, inputs: list[Input]) -> None:
+        self._environment = environment
+        self._inputs = inputs
+        self._transformation = inputs[0].upstream
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _PYFLINK_ONLY:
+            raise NotImplementedError(
+                f"{type(self).__name__}.{name} is not implemented in StreamLab yet."
+            )
+        raise AttributeError(f"{type(self).__name__} has no method {name!r}.")
+
+    def then(
+        self,
+        kind: str,
+        make: Callable[..., Any],
+        inputs: list[Input] | None = None,
+        **properties: Any,
+    ) -> Transformation:
+        """Add an operator that reads this stream."""
+        transformation = Transformation(
+            kind, make, inputs or self._inputs, place=caller(), **properties
+        )
+        self._environment.add(transformation)
+        return transformation
+
+    def stream(
+        self,
+        kind: str,
+        make: Callable[..., Any],
+        inputs: list[Input] | None = None,
+        **properties: Any,
+    ) -> DataStream:
+        """The output of an operator that reads this stream."""
+        transformation = self.then(kind, make, inputs, **properties)
+        return DataStream(self._environment, [Input(transformation, partitioners.Automatic())])
+
     # Operators
 
     def map(self, func: Any, output_type: TypeInformation | None = None) -> DataStream:
         function = _function(func, "map", caller())
-        return self._stream("map", lambda context, splits, log: MapOperator(context, function))
+        return self.stream("map", lambda context, splits, log: MapOperator(context, function))
 
     def flat_map(self, func: Any, output_type: TypeInformation | None = None) -> DataStream:
         function = _function(func, "flat_map", caller())
-        return self._stream(
+        return self.stream(
             "flat map", lambda context, splits, log: FlatMapOperator(context, function)
         )
 
     def filter(self, func: Any) -> DataStream:
         function = _function(func, "filter", caller())
-        return self._stream(
-            "filter", lambda context, splits, log: FilterOperator(context, function)
-        )
+        return self.stream("filter", lambda context, splits, log: FilterOperator(context, function))
 
     def process(self, func: Any, output_type: TypeInformation | None = None) -> DataStream:
         function = _function(func, "process_element", caller())
-        return self._stream(
+        return self.stream(
             "process", lambda context, splits, log: ProcessOperator(context, function)
         )
 
     def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream:
         spec = watermark_strategy.spec()
-        return self._stream(
-            "timestamps", lambda context, splits, log: TimestampsOperator(context, spec)
+        interval = self._environment.get_config().get_auto_watermark_interval
+        return self.stream(
+            "timestamps", lambda context, splits, log: TimestampsOperator(context, spec, interval())
         )
 
     def get_side_output(self, output_tag: OutputTag) -> DataStream:
-        return DataStream(self._environment, self._transformation, tag=output_tag.tag_id)
+        return DataStream(
+            self._environment,
+            [Input(self._transformation, partitioners.Automatic(), output_tag.tag_id)],
+        )
+
+    def union(self, *streams: DataStream) -> DataStream:
+        """All records of all streams through one input; the watermark is the lowest of all of them."""
+        return DataStream(
+            self._environment, [entry for stream in (self, *streams) for entry in stream._inputs]
+        )
+
+    def connect(self, ds: DataStream | BroadcastStream) -> ConnectedStreams:
+        """Two inputs of one operator."""
+        from engine.datastream.connected import ConnectedStreams
+
+        return ConnectedStreams(self, ds)
 
     # Partitioning
 
@@ -194,42 +207,47 @@ class DataStream:
         )
         return KeyedStream(
             self._environment,
-            self._transformation,
-            partitioners.Hash(selector, declared),
-            self._tag,
+            self.partitioned(partitioners.Hash(selector, declared))._inputs,
+            declared,
         )
 
-    def _partitioned(self, partitioner: partitioners.Partitioner) -> DataStream:
-        return DataStream(self._environment, self._transformation, partitioner, self._tag)
+    def partitioned(self, partitioner: partitioners.Partitioner) -> DataStream:
+        """This stream, connected by `partitioner`."""
+        return DataStream(
+            self._environment,
+            [Input(entry.upstream, partitioner, entry.tag) for entry in self._inputs],
+        )
 
     def forward(self) -> DataStream:
-        return self._partitioned(partitioners.Forward())
+        return self.partitioned(partitioners.Forward())
 
     def rebalance(self) -> DataStream:
-        return self._partitioned(partitioners.Rebalance())
+        return self.partitioned(partitioners.Rebalance())
 
     def rescale(self) -> DataStream:
-        return self._partitioned(partitioners.Rescale())
+        return self.partitioned(partitioners.Rescale())
 
     def shuffle(self) -> DataStream:
-        return self._partitioned(partitioners.Shuffle())
+        return self.partitioned(partitioners.Shuffle())
 
-    def broadcast(self, *broadcast_state_descriptors: Any) -> DataStream:
-        if broadcast_state_descriptors:
-            raise NotImplementedError(
-                "DataStream.broadcast with state descriptors is not implemented in StreamLab yet."
-            )
-        return self._partitioned(partitioners.Broadcast())
+    def broadcast(self, *broadcast_state_descriptors: Any) -> Any:
+        """Every record to every subtask; with descriptors, the broadcast side of a `connect`."""
+        stream = self.partitioned(partitioners.Broadcast())
+        if not broadcast_state_descriptors:
+            return stream
+        from engine.datastream.connected import BroadcastStream
+
+        return BroadcastStream(stream)
 
     def global_(self) -> DataStream:
-        return self._partitioned(partitioners.Global())
+        return self.partitioned(partitioners.Global())
 
     def partition_custom(self, partitioner: Any, key_selector: Any) -> DataStream:
         partition = (
             partitioner.partition if isinstance(partitioner, PartitionerFunction) else partitioner
         )
         selector = key_selector.get_key if isinstance(key_selector, KeySelector) else key_selector
-        return self._partitioned(partitioners.Custom(partition, selector))
+        return self.partitioned(partitioners.Custom(partition, selector))
 
     # Sinks
 
@@ -240,99 +258,155 @@ class DataStream:
         return self._sink(getattr(sink, "sink_name", None))
 
     def _sink(self, name: str | None) -> DataStreamSink:
-        transformation = self._then("sink", lambda context, splits, log: SinkOperator(context, log))
+        transformation = self.then("sink", lambda context, splits, log: SinkOperator(context, log))
         transformation.name = name
         return DataStreamSink(transformation)
 
 
-class DataStreamSink:
+class DataStreamSink(Properties):
     """The end of a stream."""
 
     def __init__(self, transformation: Transformation) -> None:
         self._transformation = transformation
 
-    def name(self, name: str) -> DataStreamSink:
-        self._transformation.name = name
-        return self
-
-    def uid(self, uid: str) -> DataStreamSink:
-        self._transformation.uid = uid
-        return self
-
-    def set_parallelism(self, parallelism: int) -> DataStreamSink:
-        if type(parallelism) is not int or parallelism < 1:
-            raise InvalidJob(
-                "parallelism",
-                f"Parallelism must be an integer of at least 1, not {parallelism!r}.",
-                place=caller(),
-                mend="Use 1 or more.",
-            )
-        self._transformation.parallelism = parallelism
-        return self
-
 
 class KeyedStream(DataStream):
     """A stream whose next operator is keyed."""
 
-    def _keyed(
-        self,
-        kind: str,
-        make: Callable[..., Any],
-        redistribute: Callable[..., list[Any]],
-        **properties: Any,
-    ) -> DataStream:
-        partitioner = self._partitioner
-        assert isinstance(partitioner, partitioners.Hash)
-        return self._stream(
-            kind,
-            make,
-            redistribute=redistribute,
-            keyed=True,
-            key_type=partitioner.key_type,
-            results=True,
-            **properties,
+    def __init__(
+        self, environment: StreamExecutionEnvironment, inputs: list[Input], key_type: str | None
+    ) -> None:
+        super().__init__(environment, inputs)
+        self.key_type = key_type
+
+    def keyed(self, kind: str, make: Callable[..., Any], **properties: Any) -> DataStream:
+        """The output of a keyed operator."""
+        properties.setdefault("redistribute", redistribute_keyed)
+        return self.stream(
+            kind, make, keyed=True, key_type=self.key_type, results=True, **properties
         )
 
     def reduce(self, func: Any) -> DataStream:
         function = _function(func, "reduce", caller())
-        return self._keyed(
-            "reduce",
-            lambda context, splits, log: ReduceOperator(context, function),
-            redistribute_tables,
-        )
+        return self.keyed("reduce", lambda context, splits, log: ReduceOperator(context, function))
 
     def process(self, func: Any, output_type: TypeInformation | None = None) -> DataStream:
         function = _function(func, "process_element", caller())
-        return self._keyed(
-            "process",
-            lambda context, splits, log: KeyedProcessOperator(context, function),
-            redistribute_keyed_process,
+        return self.keyed(
+            "process", lambda context, splits, log: KeyedProcessOperator(context, function)
         )
 
-    def window(self, window_assigner: Any) -> WindowedStream:
-        if not isinstance(window_assigner, TumblingEventTimeWindows):
+    def sum(self, position_to_sum: int | str = 0) -> DataStream:
+        return self._rolling("sum", position_to_sum, lambda held, value: held + value)
+
+    def min(self, position_to_min: int | str = 0) -> DataStream:
+        return self._rolling("min", position_to_min, min)
+
+    def max(self, position_to_max: int | str = 0) -> DataStream:
+        return self._rolling("max", position_to_max, max)
+
+    def _rolling(
+        self, kind: str, position: int | str, combine: Callable[[Any, Any], Any]
+    ) -> DataStream:
+        """PyFlink's rolling aggregations of one field of a tuple: the other fields keep their first value."""
+        if not isinstance(position, int):
             raise NotImplementedError(
-                f"Windows of type {type(window_assigner).__name__} are not implemented in StreamLab yet."
+                f"KeyedStream.{kind} by field name is not implemented in StreamLab yet."
+            )
+
+        def reduce(held: Any, value: Any) -> Any:
+            if not isinstance(held, tuple):
+                return combine(held, value)
+            return (
+                *held[:position],
+                combine(held[position], value[position]),
+                *held[position + 1 :],
+            )
+
+        return self.reduce(reduce).name(kind)  # type: ignore[no-any-return]
+
+    def window(self, window_assigner: WindowAssigner) -> WindowedStream:
+        if not isinstance(window_assigner, WindowAssigner):
+            raise NotImplementedError(
+                f"Windows of type {type(window_assigner).__name__} are not implemented in StreamLab."
             )
         return WindowedStream(self, window_assigner)
+
+    def count_window(self, size: int, slide: int = 0) -> WindowedStream:
+        """Windows of `size` records per key; with a slide, of the last `size` records every `slide` records."""
+        for what, count in (("size", size), ("slide", slide or 1)):
+            if type(count) is not int or count < 1:
+                raise InvalidJob(
+                    "count_window",
+                    f"The {what} of a count window must be an integer > 0.",
+                    place=caller(),
+                    mend="Use 1 or more.",
+                )
+        windowed = WindowedStream(self, GlobalWindows.create())
+        if slide:
+            return windowed.evictor(CountEvictor.of(size)).trigger(CountTrigger.of(slide))
+        return windowed.trigger(PurgingTrigger.of(CountTrigger.of(size)))
 
 
 class WindowedStream:
     """A keyed stream in windows."""
 
-    def __init__(self, stream: KeyedStream, assigner: TumblingEventTimeWindows) -> None:
+    def __init__(self, stream: KeyedStream, assigner: WindowAssigner) -> None:
         self._stream = stream
         self._assigner = assigner
+        self._trigger = assigner.default_trigger
+        self._evictor: Evictor | None = None
+        self._lateness = 0
         self._late_tag: str | None = None
+        self._retract = False
 
-    def __getattr__(self, name: str) -> Any:
-        if name in {"trigger", "evictor", "allowed_lateness", "reduce", "apply", "process"}:
-            raise NotImplementedError(f"WindowedStream.{name} is not implemented in StreamLab yet.")
-        raise AttributeError(f"WindowedStream has no method {name!r}.")
+    def trigger(self, trigger: Trigger) -> WindowedStream:
+        if self._assigner.spec.merges and not trigger.can_merge():
+            raise InvalidJob(
+                "trigger_cannot_merge",
+                f"Session windows merge, and the trigger {type(trigger).__name__} cannot.",
+                place=caller(),
+                mend="Implement can_merge and on_merge.",
+            )
+        self._trigger = trigger
+        return self
+
+    def evictor(self, evictor: Evictor) -> WindowedStream:
+        self._evictor = evictor
+        return self
+
+    def allowed_lateness(self, time_ms: int) -> WindowedStream:
+        if type(time_ms) is not int or time_ms < 0:
+            raise InvalidJob(
+                "lateness",
+                f"The allowed lateness must be an integer >= 0 ms, not {time_ms!r}.",
+                place=caller(),
+                mend="Use 0 or more.",
+            )
+        self._lateness = time_ms
+        return self
 
     def side_output_late_data(self, output_tag: OutputTag) -> WindowedStream:
         self._late_tag = output_tag.tag_id
         return self
+
+    def retracting(self) -> WindowedStream:
+        """Used by engine.datastream.extensions.with_retractions."""
+        self._retract = True
+        return self
+
+    def reduce(
+        self,
+        reduce_function: Any,
+        window_function: Any = None,
+        output_type: TypeInformation | None = None,
+    ) -> DataStream:
+        function = _function(reduce_function, "reduce", caller())
+        return self._window(
+            function,
+            lambda instance: Reduced(getattr(instance, "reduce", instance)),
+            window_function,
+        )
 
     def aggregate(
         self,
@@ -341,7 +415,13 @@ class WindowedStream:
         accumulator_type: TypeInformation | None = None,
         output_type: TypeInformation | None = None,
     ) -> DataStream:
-        for method in ("create_accumulator", "add", "get_result"):
+        needed = [
+            "create_accumulator",
+            "add",
+            "get_result",
+            *(["merge"] if self._assigner.spec.merges else []),
+        ]
+        for method in needed:
             if not hasattr(aggregate_function, method):
                 raise InvalidJob(
                     "aggregate",
@@ -349,19 +429,89 @@ class WindowedStream:
                     place=caller(),
                     mend="Derive it from AggregateFunction.",
                 )
-        spec, late_tag = self._assigner.spec, self._late_tag
-        return self._stream._keyed(
+        return self._window(aggregate_function, Aggregated, window_function)
+
+    def apply(self, window_function: Any, output_type: TypeInformation | None = None) -> DataStream:
+        return self._window(
+            None, lambda instance: Listed(), _function(window_function, "apply", caller())
+        )
+
+    def process(
+        self, process_window_function: Any, output_type: TypeInformation | None = None
+    ) -> DataStream:
+        return self._window(
+            None, lambda instance: Listed(), _function(process_window_function, "process", caller())
+        )
+
+    def _window(
+        self, aggregate: Any, make_contents: Callable[[Any], Any], function: Any
+    ) -> DataStream:
+        spec, trigger, evictor, lateness = (
+            self._assigner.spec,
+            self._trigger,
+            self._evictor,
+            self._lateness,
+        )
+        late_tag, retract = self._late_tag, self._retract
+        if self._is_plain(aggregate):
+            assert isinstance(spec, TumblingWindows)
+            return self._stream.keyed(
+                "window",
+                lambda context, splits, log: TumblingWindowOperator(
+                    context, spec, aggregate, function, late_tag
+                ),
+                redistribute=redistribute_windows,
+                detail=self._assigner.detail,
+            )
+        if evictor is not None:
+            # An evictor needs every element; what was an accumulator is computed when the window fires.
+            make_contents, aggregate, function = _evicting(make_contents, aggregate, function)
+        return self._stream.keyed(
             "window",
-            lambda context, splits, log: TumblingWindowOperator(
-                context, spec, aggregate_function, window_function, late_tag
+            lambda context, splits, log: WindowOperator(
+                context, spec, trigger, make_contents, aggregate, function,
+                evictor=evictor, lateness=lateness, late_tag=late_tag, retract=retract,
             ),
-            redistribute_windows,
-            detail=f"tumbling {_span(spec.size)}",
+            detail=self._assigner.detail,
+        )  # fmt: skip
+
+    def _is_plain(self, aggregate: Any) -> bool:
+        """Whether the faster operator will do."""
+        spec = self._assigner.spec
+        return (
+            isinstance(spec, TumblingWindows)
+            and spec.event_time
+            and type(self._trigger) is EventTimeTrigger
+            and self._evictor is None
+            and not self._lateness
+            and not self._retract
+            and hasattr(aggregate, "create_accumulator")
         )
 
 
-def _span(milliseconds: int) -> str:
-    for size, unit in ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s")):
-        if milliseconds % size == 0:
-            return f"{milliseconds // size} {unit}"
-    return f"{milliseconds} ms"
+class _Evicting:
+    """A window function that folds the elements that an evictor left, then asks the function after it."""
+
+    def __init__(self, make_contents: Callable[[Any], Any], aggregate: Any, function: Any) -> None:
+        self.make_contents = make_contents
+        self.aggregate = aggregate
+        self.function = function
+
+    def process(self, key: Any, context: Any, elements: list[Any]) -> Iterable[Any]:
+        if self.aggregate is not None:
+            contents = self.make_contents(self.aggregate)
+            held = None
+            for element in elements:
+                held = contents.add(held, element, None)
+            elements = contents.elements(held) if held is not None else []
+        if self.function is None:
+            return elements
+        if hasattr(self.function, "process"):
+            return self.function.process(key, context, elements) or ()
+        return self.function.apply(key, context.window(), elements) or ()
+
+
+def _evicting(
+    make_contents: Callable[[Any], Any], aggregate: Any, function: Any
+) -> tuple[Callable[[Any], Any], Any, Any]:
+    return (lambda instance: Listed()), None, _Evicting(make_contents, aggregate, function)

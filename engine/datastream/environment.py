@@ -8,10 +8,11 @@ from typing import Any
 
 from engine.datastream.common import TypeInformation, WatermarkStrategy
 from engine.datastream.data_stream import DataStream
-from engine.datastream.transformation import Transformation, build_graph, caller
+from engine.datastream.transformation import Input, Transformation, build_graph, caller
 from engine.errors import InvalidJob
 from engine.graph.job_graph import DEFAULT_BUFFERS, JobGraph
 from engine.keyframes import Recording
+from engine.network.partitioners import Automatic
 from engine.operators.source import SourceOperator, SplitData, redistribute_offsets
 from engine.scheduler import Policy
 from engine.values import text
@@ -55,6 +56,7 @@ class StreamExecutionEnvironment:
         self._max_parallelism: int | None = None
         self._buffers = DEFAULT_BUFFERS
         self._checkpoint_interval: int | None = None
+        self._exclude_ended = False
         self._config = ExecutionConfig()
 
     @staticmethod
@@ -115,6 +117,18 @@ class StreamExecutionEnvironment:
         self._checkpoint_interval = interval
         return self
 
+    def set_finished_inputs(self, rule: str) -> StreamExecutionEnvironment:
+        """ "max": an ended input counts as the end of event time, as in Flink 2.2. "excluded": it is left out."""
+        if rule not in ("max", "excluded"):
+            raise InvalidJob(
+                "finished_inputs",
+                f"The rule must be 'max' or 'excluded', not {rule!r}.",
+                place=caller(),
+                mend="Choose one.",
+            )
+        self._exclude_ended = rule == "excluded"
+        return self
+
     def add(self, transformation: Transformation) -> None:
         """Used by the streams of this environment."""
         self._transformations.append(transformation)
@@ -163,7 +177,7 @@ class StreamExecutionEnvironment:
         transformation = Transformation(
             "source",
             lambda context, assigned, log: SourceOperator(
-                context, assigned, spec, config.auto_watermark_interval > 0
+                context, assigned, spec, config.auto_watermark_interval
             ),
             redistribute=redistribute_offsets,
             splits=splits,
@@ -171,7 +185,7 @@ class StreamExecutionEnvironment:
             place=caller(),
         )
         self.add(transformation)
-        return DataStream(self, transformation)
+        return DataStream(self, [Input(transformation, Automatic())])
 
     def get_job_graph(self, name: str = "job") -> JobGraph:
         """The validated graph of what has been declared so far; InvalidJob says what is wrong with it."""
@@ -181,6 +195,7 @@ class StreamExecutionEnvironment:
             self._parallelism,
             self._max_parallelism,
             buffers=self._buffers,
+            exclude_ended=self._exclude_ended,
             checkpoint_interval=self._checkpoint_interval,
             watermark_interval=self._config.auto_watermark_interval or None,
         )

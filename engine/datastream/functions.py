@@ -99,6 +99,90 @@ class ProcessWindowFunction(Function):
         raise NotImplementedError("ProcessWindowFunction.process")
 
 
+class WindowFunction(Function):
+    """Sees a window's key, bounds and elements when it fires."""
+
+    def apply(self, key: Any, window: Any, inputs: Iterable[Any]) -> Iterable[Any] | None:
+        raise NotImplementedError("WindowFunction.apply")
+
+
+class CoMapFunction(Function):
+    """One value out for each value of either input."""
+
+    def map1(self, value: Any) -> Any:
+        raise NotImplementedError("CoMapFunction.map1")
+
+    def map2(self, value: Any) -> Any:
+        raise NotImplementedError("CoMapFunction.map2")
+
+
+class CoFlatMapFunction(Function):
+    """Any number of values out for each value of either input."""
+
+    def flat_map1(self, value: Any) -> Iterable[Any] | None:
+        raise NotImplementedError("CoFlatMapFunction.flat_map1")
+
+    def flat_map2(self, value: Any) -> Iterable[Any] | None:
+        raise NotImplementedError("CoFlatMapFunction.flat_map2")
+
+
+class CoProcessFunction(Function):
+    """Yields values and side outputs for either input."""
+
+    def process_element1(self, value: Any, ctx: Any) -> Iterable[Any] | None:
+        raise NotImplementedError("CoProcessFunction.process_element1")
+
+    def process_element2(self, value: Any, ctx: Any) -> Iterable[Any] | None:
+        raise NotImplementedError("CoProcessFunction.process_element2")
+
+
+class KeyedCoProcessFunction(CoProcessFunction):
+    """A CoProcessFunction with state and timers of the current key, which both inputs share."""
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any] | None:
+        """Called when a timer of the current key is due."""
+        return None
+
+
+class BroadcastProcessFunction(Function):
+    """Reads broadcast state for each record, and changes it for each broadcast one."""
+
+    def process_element(self, value: Any, ctx: Any) -> Iterable[Any] | None:
+        raise NotImplementedError("BroadcastProcessFunction.process_element")
+
+    def process_broadcast_element(self, value: Any, ctx: Any) -> Iterable[Any] | None:
+        raise NotImplementedError("BroadcastProcessFunction.process_broadcast_element")
+
+
+class KeyedBroadcastProcessFunction(BroadcastProcessFunction):
+    """A BroadcastProcessFunction with state and timers of the current key."""
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any] | None:
+        """Called when a timer of the current key is due."""
+        return None
+
+
+class ProcessJoinFunction(Function):
+    """Sees each pair of an interval join (Java: ProcessJoinFunction)."""
+
+    def process_element(self, left: Any, right: Any, ctx: Any) -> Iterable[Any] | None:
+        raise NotImplementedError("ProcessJoinFunction.process_element")
+
+
+class JoinFunction(Function):
+    """One value for each pair of a window join (Java: JoinFunction)."""
+
+    def join(self, first: Any, second: Any) -> Any:
+        raise NotImplementedError("JoinFunction.join")
+
+
+class CoGroupFunction(Function):
+    """Sees all values of both sides of a window (Java: CoGroupFunction)."""
+
+    def co_group(self, first: list[Any], second: list[Any]) -> Iterable[Any] | None:
+        raise NotImplementedError("CoGroupFunction.co_group")
+
+
 class TimestampAssigner:
     """The timestamp of a value, integer ms (pyflink.common.watermark_strategy)."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from engine.errors import InvalidJob
 from engine.graph.job_graph import Edge, JobGraph, Vertex
@@ -13,13 +13,22 @@ from engine.network.partitioners import Partitioner
 from engine.operators.base import keep_nothing
 
 
+class Input(NamedTuple):
+    """One input of an operator to be: from where, how connected, which side output, and to which gate."""
+
+    upstream: Transformation
+    partitioner: Partitioner
+    tag: str | None = None
+    gate: int = 0
+
+
 @dataclass
 class Transformation:
-    """One operator to be. `inputs` are (upstream, partitioner, side-output tag or None)."""
+    """One operator to be."""
 
     kind: str
     make: Callable[..., Any]
-    inputs: list[tuple[Transformation, Partitioner, str | None]] = field(default_factory=list)
+    inputs: list[Input] = field(default_factory=list)
     redistribute: Callable[..., list[Any]] = keep_nothing
     detail: str = ""
     name: str | None = None
@@ -91,6 +100,6 @@ def build_graph(
                 place=transformation.place,
             )
         )
-        for upstream, partitioner, tag in transformation.inputs:
-            edges.append(Edge(ids[id(upstream)], chosen, partitioner, tag))
+        for upstream, partitioner, tag, gate in transformation.inputs:
+            edges.append(Edge(ids[id(upstream)], chosen, partitioner, tag, gate))
     return JobGraph(name, vertices, edges, **settings).validated()

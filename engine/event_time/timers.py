@@ -1,76 +1,82 @@
-"""Event-time timers of a keyed operator: one per key and timestamp, fired in order of time, then of registration.
+"""Timers of a keyed operator: one per key, namespace and timestamp, fired in order of time, then of registration.
 
-Source: Flink's `InternalTimerServiceImpl`. Timers are part of a snapshot; the watermark is not.
+A namespace is a window, or None. Source: Flink's `InternalTimerServiceImpl`. Timers are part of a snapshot; the watermark
+is not.
 """
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from heapq import heapify, heappop, heappush
 from typing import Any
 
+Timers = dict[int, dict[tuple[Any, Hashable], None]]
+"""timestamp -> (canonical key, namespace), in order of registration"""
 
-class EventTimeTimers:
-    """Timers by timestamp; deleting one leaves an empty slot that costs nothing."""
+
+class TimerQueue:
+    """Timers of one clock by timestamp in ms; deleting one leaves an empty slot that costs nothing."""
 
     __slots__ = ("_heap", "by_time")
 
     def __init__(self) -> None:
-        self.by_time: dict[int, dict[Any, None]] = {}
+        self.by_time: Timers = {}
         self._heap: list[int] = []
 
-    def register(self, key: Any, timestamp: int) -> bool:
+    def register(self, timestamp: int, key: Any, namespace: Hashable = None) -> bool:
         """Set a timer; False where there is one already."""
-        keys = self.by_time.get(timestamp)
-        if keys is None:
-            self.by_time[timestamp] = {key: None}
+        held = self.by_time.get(timestamp)
+        if held is None:
+            self.by_time[timestamp] = {(key, namespace): None}
             heappush(self._heap, timestamp)
             return True
-        if key in keys:
+        if (key, namespace) in held:
             return False
-        keys[key] = None
+        held[key, namespace] = None
         return True
 
-    def delete(self, key: Any, timestamp: int) -> bool:
+    def delete(self, timestamp: int, key: Any, namespace: Hashable = None) -> bool:
         """Remove a timer; False where there is none."""
-        keys = self.by_time.get(timestamp)
-        if keys is None or key not in keys:
+        held = self.by_time.get(timestamp)
+        if held is None or (key, namespace) not in held:
             return False
-        del keys[key]
+        del held[key, namespace]
         return True
 
-    def pop_due(self, watermark: int) -> tuple[int, Any] | None:
-        """The next (timestamp, key) at or below the watermark, removed; None where nothing is due."""
+    def pop_due(self, now: int) -> tuple[int, Any, Any] | None:
+        """The next (timestamp, key, namespace) at or below `now`, removed; None where nothing is due."""
         heap = self._heap
-        while heap and heap[0] <= watermark:
+        while heap and heap[0] <= now:
             timestamp = heap[0]
-            keys = self.by_time[timestamp]
-            if keys:
-                key = next(iter(keys))
-                del keys[key]
-                return timestamp, key
+            held = self.by_time[timestamp]
+            if held:
+                key, namespace = next(iter(held))
+                del held[key, namespace]
+                return timestamp, key, namespace
             heappop(heap)
             del self.by_time[timestamp]
         return None
 
     def next(self) -> int | None:
-        return self._heap[0] if self._heap else None
+        """The earliest timestamp for which a timer is set, or None."""
+        return min((timestamp for timestamp, held in self.by_time.items() if held), default=None)
 
     def count(self) -> int:
         return sum(map(len, self.by_time.values()))
 
-    def items(self) -> list[tuple[int, Any]]:
-        """All (timestamp, key), in the order in which they would fire."""
+    def items(self) -> list[tuple[int, Any, Any]]:
+        """All (timestamp, key, namespace), in the order in which they would fire."""
         return [
-            (timestamp, key)
+            (timestamp, key, namespace)
             for timestamp in sorted(self.by_time)
-            for key in self.by_time[timestamp]
+            for key, namespace in self.by_time[timestamp]
         ]
 
-    def snapshot(self) -> dict[int, dict[Any, None]]:
-        return {timestamp: dict(keys) for timestamp, keys in self.by_time.items() if keys}
+    def snapshot(self) -> Timers:
+        return {timestamp: dict(held) for timestamp, held in self.by_time.items() if held}
 
-    def load(self, by_time: dict[int, dict[Any, None]]) -> None:
+    def load(self, by_time: Timers) -> None:
         """Replace all timers by a copy of `by_time`."""
-        self.by_time = {timestamp: dict(keys) for timestamp, keys in by_time.items()}
+        self.by_time = {timestamp: dict(held) for timestamp, held in by_time.items()}
         self._heap = list(self.by_time)
         heapify(self._heap)

@@ -26,6 +26,7 @@ class ChannelPlan(NamedTuple):
     sender: str
     receiver: str
     receiver_index: int
+    gate: int
 
 
 class ExecutionGraph(NamedTuple):
@@ -78,5 +79,5 @@ def expand(job: JobGraph, parallelism: dict[str, int]) -> ExecutionGraph:
                 if name in used:
                     name = f"{name}#{number}"
                 used.add(name)
-                channels.append(ChannelPlan(name, number, start, end, receiver))
+                channels.append(ChannelPlan(name, number, start, end, receiver, edge.gate))
     return ExecutionGraph(dict(parallelism), partitioners, subtasks, channels)

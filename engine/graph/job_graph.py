@@ -45,12 +45,16 @@ class Vertex:
 
 @dataclass
 class Edge:
-    """A link from one operator to another; `tag` names the side output that it carries, None the main output."""
+    """A link from one operator to another; `tag` names the side output that it carries, None the main output.
+
+    gate: which input of a two-input operator it leads to.
+    """
 
     source: str
     target: str
     partitioner: Partitioner
     tag: str | None = None
+    gate: int = 0
 
 
 @dataclass
@@ -64,6 +68,7 @@ class JobGraph:
     checkpoint_interval: int | None = None
     watermark_interval: int | None = None
     restart_attempts: int = 3
+    exclude_ended: bool = False
 
     def vertex(self, vertex_id: str) -> Vertex:
         for vertex in self.vertices:

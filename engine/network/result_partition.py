@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from engine import events
-from engine.elements import BARRIER, KIND_NAMES, RECORD, WATERMARK, Element
+from engine.elements import BARRIER, KIND_NAMES, RECORD, STATUS, WATERMARK, Element
 from engine.network.channel import Channel, own
 from engine.network.credit import Credit
 from engine.network.partitioners import Emit, Route
@@ -37,6 +37,10 @@ def shown_element(
         )
     if kind == WATERMARK:
         return events.Element(identity, name, None, "", "", element[1], None)
+    if kind == STATUS:
+        return events.Element(
+            identity, name, None, "idle" if element[1] else "active", "", None, None
+        )
     return events.Element(
         identity, name, None, "", "", None, element[1] if kind == BARRIER else None
     )

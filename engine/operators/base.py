@@ -26,6 +26,12 @@ class Context:
     max_parallelism: int
     key_type: str | None
     trace: Trace
+    now: Callable[[], int]
+    """The engine's clock, in microseconds."""
+    wake: Callable[[int], None]
+    """Ask to be called back (on_clock) at a time in microseconds."""
+    exclude_ended: bool = False
+    """Whether ended inputs are left out of watermarks, instead of counting as the end of event time."""
 
     def rows(self) -> Rows:
         return Rows(self.subtask, self.trace, self.max_parallelism, self.key_type)
@@ -40,12 +46,16 @@ class Operator:
 
     fanout: ClassVar[int | None] = 1
     keyed: ClassVar[bool] = False
+    uses_clock: ClassVar[bool] = False
+    forwards_watermarks: ClassVar[bool] = True
 
     def __init__(self, context: Context) -> None:
         self.context = context
         self.trace = context.trace
         self.watermark = MIN_TIMESTAMP
         self.side: dict[str, list[Element]] = {}
+        self.broadcast: Callable[[Element], None] = lambda element: None
+        """Sends what has been emitted so far, then a control element to every channel; set by the subtask."""
 
     def open(self) -> None:
         """Called once after deployment and restore, before the first record."""
@@ -53,6 +63,14 @@ class Operator:
     def process(self, records: Sequence[Element], out: list[Element]) -> None:
         """Process records in order and append what they emit to `out`."""
         raise NotImplementedError
+
+    def process2(self, records: Sequence[Element], out: list[Element]) -> None:
+        """As `process`, for the second input of a two-input operator."""
+        raise NotImplementedError
+
+    def on_clock(self, now: int, out: list[Element]) -> bool:
+        """The clock has reached a time that was asked for. Do one thing that is due; True where more is."""
+        return False
 
     def on_watermark(self, timestamp: int, out: list[Element]) -> None:
         """Event time of this subtask has risen to `timestamp`; the watermark is forwarded after what is emitted here."""

@@ -1,27 +1,22 @@
-"""Process functions: unkeyed, and keyed with state and event-time timers.
+"""Process functions: unkeyed, and keyed with state and timers; with one input or with two.
 
-Sources: Flink's `ProcessOperator` and `KeyedProcessOperator`. A function yields values; what it yields as a pair
-(OutputTag, value) goes to that side output, as in PyFlink.
+Sources: Flink's `ProcessOperator`, `KeyedProcessOperator`, `CoProcessOperator` and `KeyedCoProcessOperator`. A function
+yields values; what it yields as a pair (OutputTag, value) goes to that side output, as in PyFlink.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from engine.elements import Element
 from engine.errors import InvalidJob
-from engine.event_time.timers import EventTimeTimers
-from engine.events import StatePut, TimerFired, TimerRemoved, TimerSet
-from engine.operators.base import Context
-from engine.operators.map import Stateless
-from engine.operators.reduce import redistribute_tables
+from engine.operators.base import Context, Operator
+from engine.operators.keyed import EVENT, PROCESSING, KeyedOperator
 from engine.operators.runtime_context import RuntimeContext
+from engine.operators.user_function import UserFunction
 from engine.state.key_groups import original
-from engine.state.keyed_state import KeyedState, row_id
-from engine.values import Attached, by_value, text
-
-TIMERS = "timer"
+from engine.values import Attached, by_value
 
 
 class OutputTag:
@@ -41,39 +36,72 @@ class OutputTag:
         return f"OutputTag({self.tag_id!r})"
 
 
-class TimerService(Attached):
-    """PyFlink's TimerService over the timers of one keyed operator; unkeyed functions may only read event time."""
+def collect(
+    operator: Operator, results: Iterable[Any] | None, timestamp: int | None, out: list[Element]
+) -> None:
+    """Append what a function yielded to the main output or to a side output."""
+    if results is None:
+        return
+    for result in results:
+        if type(result) is tuple and len(result) == 2 and isinstance(result[0], OutputTag):
+            operator.side.setdefault(result[0].tag_id, []).append(
+                (0, by_value(result[1]), timestamp, None)
+            )
+        else:
+            out.append((0, by_value(result), timestamp, None))
 
-    def __init__(self, operator: ProcessOperator) -> None:
+
+class TimerService(Attached):
+    """PyFlink's TimerService; unkeyed functions may only read the clocks."""
+
+    def __init__(self, operator: Operator) -> None:
         self._operator = operator
 
     def current_watermark(self) -> int:
         return self._operator.watermark
 
     def current_processing_time(self) -> int:
-        raise NotImplementedError(
-            "TimerService.current_processing_time is not implemented in StreamLab yet."
-        )
+        """The engine's clock in ms."""
+        return self._operator.context.now() // 1000
 
-    def register_processing_time_timer(self, timestamp: int) -> None:
-        raise NotImplementedError(
-            "TimerService.register_processing_time_timer is not implemented in StreamLab yet."
-        )
+    def _keyed(self) -> KeyedOperator:
+        if not isinstance(self._operator, KeyedOperator):
+            raise InvalidJob(
+                "timer_without_key",
+                "Timers can only be set on a keyed stream.",
+                place=self._operator.context.subtask,
+                mend="Call key_by before process.",
+            )
+        return self._operator
 
     def register_event_time_timer(self, timestamp: int) -> None:
-        self._operator.register_timer(timestamp)
+        self._keyed().set_timer(EVENT, timestamp)
 
     def delete_event_time_timer(self, timestamp: int) -> None:
-        self._operator.delete_timer(timestamp)
+        self._keyed().delete_timer(EVENT, timestamp)
+
+    def register_processing_time_timer(self, timestamp: int) -> None:
+        self._keyed().set_timer(PROCESSING, timestamp)
+
+    def delete_processing_time_timer(self, timestamp: int) -> None:
+        self._keyed().delete_timer(PROCESSING, timestamp)
+
+
+class TimeDomain:
+    """Which clock a timer was set on (pyflink.datastream.TimeDomain)."""
+
+    EVENT_TIME = EVENT
+    PROCESSING_TIME = PROCESSING
 
 
 class FunctionContext(Attached):
     """PyFlink's ProcessFunction.Context and OnTimerContext."""
 
-    def __init__(self, operator: ProcessOperator) -> None:
+    def __init__(self, operator: Operator) -> None:
         self._operator = operator
         self._timers = TimerService(operator)
         self.current_timestamp: int | None = None
+        self.domain = EVENT
 
     def timestamp(self) -> int | None:
         """Timestamp of the record, or of the timer, in ms; None where the record has none."""
@@ -82,172 +110,109 @@ class FunctionContext(Attached):
     def timer_service(self) -> TimerService:
         return self._timers
 
+    def time_domain(self) -> str:
+        return self.domain
+
     def get_current_key(self) -> Any:
-        return original(self._operator.current_key())
+        if not isinstance(self._operator, KeyedOperator):
+            raise InvalidJob(
+                "no_key",
+                "This stream has no key.",
+                place=self._operator.context.subtask,
+                mend="Call key_by before process.",
+            )
+        return original(self._operator.state.key)
 
 
-class ProcessOperator(Stateless):
-    """An unkeyed process function."""
+def attach(function: UserFunction, context: FunctionContext) -> None:
+    """Let copies of the function for another deployment hold that deployment's context."""
+    for held in (context, context.timer_service()):
+        function.attached[held.attachment()] = held
+
+
+class ProcessOperator(Operator):
+    """An unkeyed process function; `methods` are those for the first and the second input."""
 
     fanout = None
-    method = "process_element"
 
-    def __init__(self, context: Context, function: Any) -> None:
-        super().__init__(context, function)
+    def __init__(self, context: Context, function: Any, *methods: str) -> None:
+        super().__init__(context)
+        self.function = UserFunction(function)
+        instance = self.function.instance
+        self.calls = [
+            getattr(instance, method, instance) for method in methods or ("process_element",)
+        ]
+        self.function_context = FunctionContext(self)
+
+    def open(self) -> None:
+        self.function.open(RuntimeContext(self.context, None))
+        attach(self.function, self.function_context)
+
+    def process(self, records: Sequence[Element], out: list[Element]) -> None:
+        self._process(self.calls[0], records, out)
+
+    def process2(self, records: Sequence[Element], out: list[Element]) -> None:
+        self._process(self.calls[1], records, out)
+
+    def _process(self, call: Any, records: Sequence[Element], out: list[Element]) -> None:
+        context = self.function_context
+        for _, value, timestamp, _ in records:
+            context.current_timestamp = timestamp
+            collect(self, call(value, context), timestamp, out)
+
+    def keyframe(self) -> Any:
+        return self.watermark, self.function.keyframe()
+
+    def rewind(self, frame: Any) -> None:
+        self.watermark = frame[0]
+        self.function.rewind(frame[1])
+
+
+class KeyedProcessOperator(KeyedOperator):
+    """A keyed process function; `methods` are those for the first and the second input."""
+
+    fanout = None
+
+    def __init__(self, context: Context, function: Any, *methods: str) -> None:
+        super().__init__(context)
+        self.function = UserFunction(function)
+        instance = self.function.instance
+        self.calls = [
+            getattr(instance, method, instance) for method in methods or ("process_element",)
+        ]
         self.function_context = FunctionContext(self)
 
     def open(self) -> None:
         super().open()
-        self._attach()
-
-    def _attach(self) -> None:
-        for held in (self.function_context, self.function_context.timer_service()):
-            self.function.attached[held.attachment()] = held
-
-    def current_key(self) -> Any:
-        raise InvalidJob(
-            "no_key",
-            "This stream has no key.",
-            place=self.context.subtask,
-            mend="Call key_by before process.",
-        )
-
-    def register_timer(self, timestamp: int) -> None:
-        raise InvalidJob(
-            "timer_without_key",
-            "Timers can only be set on a keyed stream.",
-            place=self.context.subtask,
-            mend="Call key_by before process.",
-        )
-
-    delete_timer = register_timer
-
-    def collect(
-        self, results: Iterable[Any] | None, timestamp: int | None, out: list[Element]
-    ) -> None:
-        """Append what a function yielded to the main output or to a side output."""
-        if results is None:
-            return
-        for result in results:
-            if type(result) is tuple and len(result) == 2 and isinstance(result[0], OutputTag):
-                self.side.setdefault(result[0].tag_id, []).append(
-                    (0, by_value(result[1]), timestamp, None)
-                )
-            else:
-                out.append((0, by_value(result), timestamp, None))
-
-    def process(self, records: Sequence[Element], out: list[Element]) -> None:
-        call = self.call
-        context = self.function_context
-        for _, value, timestamp, _ in records:
-            context.current_timestamp = timestamp
-            self.collect(call(value, context), timestamp, out)
-
-
-class KeyedProcessOperator(ProcessOperator):
-    """A keyed process function with value and map state and event-time timers."""
-
-    keyed = True
-
-    def __init__(self, context: Context, function: Any) -> None:
-        super().__init__(context, function)
-        self.state = KeyedState(context.rows())
-        self.timers = EventTimeTimers()
-
-    def open(self) -> None:
         self.function.open(RuntimeContext(self.context, self.state))
-        self._attach()
-
-    def current_key(self) -> Any:
-        return self.state.key
-
-    def register_timer(self, timestamp: int) -> None:
-        if type(timestamp) is not int:
-            raise InvalidJob(
-                "timer_timestamp",
-                f"A timer's timestamp must be an integer in ms, not {timestamp!r}.",
-                place=self.context.subtask,
-                mend="Round it.",
-            )
-        if self.timers.register(self.state.key, timestamp) and self.trace.events is not None:
-            self.trace.events.append(self._timer_set(self.state.key, timestamp))
-
-    def delete_timer(self, timestamp: int) -> None:
-        if self.timers.delete(self.state.key, timestamp) and self.trace.events is not None:
-            self.trace.events.append(
-                TimerRemoved(self.context.subtask, self._timer_row(self.state.key, timestamp))
-            )
+        attach(self.function, self.function_context)
 
     def process(self, records: Sequence[Element], out: list[Element]) -> None:
-        call = self.call
+        self._process(self.calls[0], records, out)
+
+    def process2(self, records: Sequence[Element], out: list[Element]) -> None:
+        self._process(self.calls[1], records, out)
+
+    def _process(self, call: Any, records: Sequence[Element], out: list[Element]) -> None:
         context = self.function_context
         state = self.state
         for _, value, timestamp, key in records:
             state.key = key
             context.current_timestamp = timestamp
-            self.collect(call(value, context), timestamp, out)
+            collect(self, call(value, context), timestamp, out)
 
-    def on_watermark(self, timestamp: int, out: list[Element]) -> None:
-        self.watermark = timestamp
+    def on_timer(self, clock: str, timestamp: int, namespace: Any, out: list[Element]) -> None:
+        call = getattr(self.function.instance, "on_timer", None)
+        if call is None:
+            return
         context = self.function_context
-        while (due := self.timers.pop_due(timestamp)) is not None:
-            when, key = due
-            self.state.key = key
-            context.current_timestamp = when
-            if self.trace.events is not None:
-                self.trace.events.append(
-                    TimerFired(
-                        self.context.subtask, self._timer_row(key, when), text(original(key)), when
-                    )
-                )
-            call = getattr(self.function.instance, "on_timer", None)
-            if call is not None:
-                self.collect(call(when, context), when, out)
-
-    def _timer_row(self, key: Any, timestamp: int) -> str:
-        return row_id(TIMERS, key, entry=timestamp)
-
-    def _timer_set(self, key: Any, timestamp: int) -> TimerSet:
-        return TimerSet(
-            self.context.subtask, self._timer_row(key, timestamp), text(original(key)), timestamp
-        )
-
-    def snapshot(self) -> Any:
-        return self.state.copy(), self.timers.snapshot()
-
-    def restore(self, part: Any) -> None:
-        tables, timers = part or ({}, {})
-        self.state.load(tables)
-        self.timers.load(timers)
-
-    def entries(self) -> int:
-        return self.state.entries() + self.timers.count()
+        context.current_timestamp, context.domain = timestamp, clock
+        # A result of a processing-time timer has no timestamp in Flink.
+        collect(self, call(timestamp, context), timestamp if clock == EVENT else None, out)
 
     def keyframe(self) -> Any:
-        return self.watermark, self.function.keyframe(), self.snapshot(), self.state.key
+        return super().keyframe(), self.function.keyframe()
 
     def rewind(self, frame: Any) -> None:
-        self.watermark = frame[0]
+        super().rewind(frame[0])
         self.function.rewind(frame[1])
-        self.restore(frame[2])
-        self.state.key = frame[3]
-
-    def shown_state(self) -> Iterable[StatePut]:
-        return self.state.shown()
-
-    def shown_timers(self) -> Iterable[TimerSet]:
-        return [self._timer_set(key, timestamp) for timestamp, key in self.timers.items()]
-
-
-def redistribute_keyed_process(
-    parts: list[Any], owner: Callable[[Any], int], parallelism: int
-) -> list[Any]:
-    """Tables and timers go to the subtask that owns their key group."""
-    present = [part for part in parts if part]
-    tables = redistribute_tables([part[0] for part in present], owner, parallelism)
-    timers: list[dict[int, dict[Any, None]]] = [{} for _ in range(parallelism)]
-    for _, by_time in present:
-        for timestamp, keys in by_time.items():
-            for key in keys:
-                timers[owner(key)].setdefault(timestamp, {})[key] = None
-    return list(zip(tables, timers, strict=True))

@@ -5,29 +5,28 @@ Source: Flink's `StreamGroupedReduceOperator`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from engine.elements import Element
-from engine.events import StatePut
 from engine.operators.base import Context
-from engine.operators.map import Stateless
+from engine.operators.keyed import KeyedOperator
 from engine.operators.runtime_context import RuntimeContext
-from engine.state.keyed_state import KeyedState, Tables, merge_tables, split_tables
+from engine.operators.user_function import UserFunction
 from engine.values import IMMUTABLE, Boxed, by_value, is_immutable, loaded, stored
 
 STATE = "reduced"
 
 
-class ReduceOperator(Stateless):
+class ReduceOperator(KeyedOperator):
     """State: the value reduced so far, by key."""
 
-    keyed = True
-    method = "reduce"
+    uses_clock = False
 
     def __init__(self, context: Context, function: Any) -> None:
-        super().__init__(context, function)
-        self.state = KeyedState(context.rows())
+        super().__init__(context)
+        self.function = UserFunction(function)
+        self.call: Any = getattr(self.function.instance, "reduce", self.function.instance)
         self.table = self.state.table(STATE, "value")
 
     def open(self) -> None:
@@ -50,29 +49,9 @@ class ReduceOperator(Stateless):
             if events is not None:
                 events.append(self.state.rows.put(STATE, key, value))
 
-    def snapshot(self) -> Tables:
-        return self.state.copy()
-
-    def restore(self, part: Tables | None) -> None:
-        self.state.load(part or {})
-
-    def entries(self) -> int:
-        return len(self.table)
-
     def keyframe(self) -> Any:
-        return self.watermark, self.function.keyframe(), self.state.copy()
+        return super().keyframe(), self.function.keyframe()
 
     def rewind(self, frame: Any) -> None:
-        self.watermark = frame[0]
+        super().rewind(frame[0])
         self.function.rewind(frame[1])
-        self.state.load(frame[2])
-
-    def shown_state(self) -> Iterable[StatePut]:
-        return self.state.shown()
-
-
-def redistribute_tables(
-    parts: list[Any], owner: Callable[[Any], int], parallelism: int
-) -> list[Any]:
-    """Keyed state goes to the subtask that owns its key group."""
-    return list(split_tables(merge_tables([part for part in parts if part]), owner, parallelism))

@@ -7,7 +7,15 @@ from typing import Any, TypeVar
 
 from engine.errors import InvalidJob
 from engine.operators.base import Context
-from engine.state.keyed_state import Handle, KeyedState, MapState, ValueState
+from engine.state.handles import (
+    AggregatingState,
+    Handle,
+    ListState,
+    MapState,
+    ReducingState,
+    ValueState,
+)
+from engine.state.keyed_state import KeyedState
 from engine.values import Attached
 
 Held = TypeVar("Held", bound=Handle)
@@ -44,25 +52,31 @@ class RuntimeContext(Attached):
 
     def get_state(self, state_descriptor: Any) -> ValueState:
         return self._attach(
-            ValueState(self._keyed(state_descriptor), state_descriptor.name, "value")
+            ValueState(self._keyed(state_descriptor), state_descriptor.name, state_descriptor.ttl)
         )
 
     def get_map_state(self, state_descriptor: Any) -> MapState:
-        return self._attach(MapState(self._keyed(state_descriptor), state_descriptor.name, "map"))
-
-    def get_list_state(self, state_descriptor: Any) -> Any:
-        raise NotImplementedError(
-            "RuntimeContext.get_list_state is not implemented in StreamLab yet; use value or map state."
+        return self._attach(
+            MapState(self._keyed(state_descriptor), state_descriptor.name, state_descriptor.ttl)
         )
 
-    def get_reducing_state(self, state_descriptor: Any) -> Any:
-        raise NotImplementedError(
-            "RuntimeContext.get_reducing_state is not implemented in StreamLab yet; use value state."
+    def get_list_state(self, state_descriptor: Any) -> ListState:
+        return self._attach(
+            ListState(self._keyed(state_descriptor), state_descriptor.name, state_descriptor.ttl)
         )
 
-    def get_aggregating_state(self, state_descriptor: Any) -> Any:
-        raise NotImplementedError(
-            "RuntimeContext.get_aggregating_state is not implemented in StreamLab yet; use value state."
+    def get_reducing_state(self, state_descriptor: Any) -> ReducingState:
+        function = state_descriptor.reduce_function
+        reduce = getattr(function, "reduce", function)
+        state = self._keyed(state_descriptor)
+        return self._attach(
+            ReducingState(state, state_descriptor.name, reduce, state_descriptor.ttl)
+        )
+
+    def get_aggregating_state(self, state_descriptor: Any) -> AggregatingState:
+        state, aggregate = self._keyed(state_descriptor), state_descriptor.aggregate_function
+        return self._attach(
+            AggregatingState(state, state_descriptor.name, aggregate, state_descriptor.ttl)
         )
 
     def _attach(self, handle: Held) -> Held:

@@ -9,10 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from engine.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, Element
+from engine.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, STATUS, Element
 from engine.errors import InvalidJob
-from engine.event_time.watermarks import WatermarkSpec, bounded
-from engine.events import RecordRead, RecordSkipped, SplitEnded, SplitWatermark, WatermarkAdvanced
+from engine.event_time.watermarks import PROBE_INTERVAL, Combined, IdleTimer, WatermarkSpec
+from engine.events import (
+    RecordRead,
+    RecordSkipped,
+    ScriptRead,
+    SplitEnded,
+    SplitStatus,
+    SplitWatermark,
+    SubtaskStatus,
+    WatermarkAdvanced,
+)
 from engine.operators.base import Context, Operator
 from engine.values import by_value, is_immutable, text
 
@@ -32,6 +41,34 @@ class Broken(NamedTuple):
     file: str
 
 
+class At(NamedTuple):
+    """A scripted record with its timestamp, which the strategy's assigner may still replace."""
+
+    value: Any
+    timestamp: int
+
+
+class EmitWatermark(NamedTuple):
+    """A scripted watermark of this split."""
+
+    timestamp: int
+
+
+class SetIdle(NamedTuple):
+    """A scripted change of status: the split is idle until its next entry, or active."""
+
+    idle: bool = True
+
+
+class Wait(NamedTuple):
+    """The split has nothing more for so many ms of the engine's clock."""
+
+    milliseconds: int
+
+
+SCRIPT: frozenset[type] = frozenset({At, EmitWatermark, SetIdle, Wait})
+
+
 class SplitData(NamedTuple):
     """A partition of the input: its name and its entries (values, `Skip` or `Broken`)."""
 
@@ -40,26 +77,59 @@ class SplitData(NamedTuple):
 
     def plain(self) -> bool:
         """Whether every entry is a record that nobody can mutate."""
-        return all(
-            type(entry) not in (Skip, Broken) and is_immutable(entry) for entry in self.entries
-        )
+        special = {Skip, Broken, *SCRIPT}
+        return all(type(entry) not in special and is_immutable(entry) for entry in self.entries)
+
+    def scripted(self) -> bool:
+        """Whether some entry is more than a record, so that entries are read one at a time."""
+        return any(type(entry) in SCRIPT for entry in self.entries)
 
 
 class Split:
-    """A split that is being read."""
+    """A split that is being read. `number` is its place among the splits of its subtask."""
 
-    __slots__ = ("bit", "ended", "entries", "highest", "id", "name", "offset", "plain", "watermark")
+    __slots__ = (
+        "bit", "ended", "entries", "highest", "id", "idle", "name", "number", "offset", "paused", "plain",
+        "ready_at", "scripted", "timer", "watermark",
+    )  # fmt: skip
 
     def __init__(self, data: SplitData, split_id: str) -> None:
         self.name = data.name
         self.id = split_id
         self.entries = data.entries
         self.plain = data.plain()
+        self.scripted = data.scripted()
         self.bit = 0
+        self.number = 0
         self.offset = 0
         self.ended = False
+        self.idle = False
+        self.paused = False
         self.highest = MIN_TIMESTAMP
         self.watermark = MIN_TIMESTAMP
+        self.ready_at: int | None = None
+        """When a waiting split can be read again, in microseconds; None where it does not wait."""
+        self.timer: IdleTimer | None = None
+
+    def keyframe(self) -> Any:
+        timer = self.timer.keyframe() if self.timer else None
+        return (
+            self.offset, self.ended, self.idle, self.paused, self.highest, self.watermark, self.ready_at, timer,
+        )  # fmt: skip
+
+    def rewind(self, frame: Any) -> None:
+        (
+            self.offset,
+            self.ended,
+            self.idle,
+            self.paused,
+            self.highest,
+            self.watermark,
+            self.ready_at,
+            timer,
+        ) = frame
+        if self.timer is not None:
+            self.timer.rewind(timer)
 
 
 def checked_timestamp(timestamp: Any, place: str, value: Any) -> int:
@@ -75,59 +145,75 @@ def checked_timestamp(timestamp: Any, place: str, value: Any) -> int:
 
 
 class SourceOperator(Operator):
-    """Reads the splits that are assigned to one subtask."""
+    """Reads the splits that are assigned to one subtask.
+
+    `interval` is the watermark interval in ms, 0 for a watermark with each record that raises it.
+    """
+
+    uses_clock = True
 
     def __init__(
-        self, context: Context, splits: list[Split], spec: WatermarkSpec, periodic: bool
+        self, context: Context, splits: list[Split], spec: WatermarkSpec, interval: int
     ) -> None:
         super().__init__(context)
         self.splits = splits
         self.spec = spec
-        self.periodic = periodic
+        self.periodic = interval > 0
+        self.interval = interval or PROBE_INTERVAL
+        self.combined = Combined(len(splits))
         self.emitted = MIN_TIMESTAMP
+        self.idle = False
         self.records = 0
         self.skipped = 0
-        self.most = 1 if spec.bound is None or periodic else 2
+        self.most = 1 if not spec.makes_watermarks() or self.periodic else 2
         """The most elements that one record puts into each output."""
+        self.probing = False
+        for number, split in enumerate(splits):
+            split.number = number
+            if spec.idleness is not None:
+                split.timer = IdleTimer(spec.idleness)
+        self.one_by_one = (
+            any(split.scripted for split in splits)
+            or spec.idleness is not None
+            or spec.alignment is not None
+        )
+        """Whether entries are read one at a time even in a burst."""
+
+    def open(self) -> None:
+        if self.periodic or self.spec.idleness is not None:
+            self._probe_later()
 
     def read(self, split: Split, count: int, out: list[Element]) -> int:
-        """Read `count` entries of a split (there are as many); returns how many were read before one was refused."""
+        """Read `count` entries of a split (there are as many)."""
         events = self.trace.events
-        assign, bound = self.spec.assign, self.spec.bound
         offset = split.offset
-        subtask = self.context.subtask
-        if split.plain and assign is None and events is None:
+        if (
+            split.plain
+            and self.spec.assign is None
+            and not self.one_by_one
+            and events is None
+            and not self.spec.makes_watermarks()
+        ):
             if count == 1:
                 out.append((0, split.entries[offset], None, None))
             else:
-                entries = split.entries[offset : offset + count]
-                out.extend([(0, entry, None, None) for entry in entries])
+                out.extend(
+                    [(0, entry, None, None) for entry in split.entries[offset : offset + count]]
+                )
             split.offset += count
             self.records += count
             return count
-        shared = not split.plain
+        assign, bound, periodic = self.spec.assign, self.spec.bound, self.periodic
+        special = not split.plain or self.one_by_one or self.spec.punctuated is not None
+        subtask = self.context.subtask
         for entry in split.entries[offset : offset + count]:
-            kind = type(entry)
-            if kind is Skip or kind is Broken:
-                if kind is Broken:
-                    raise InvalidJob(
-                        "broken_row",
-                        entry.reason,
-                        place=f"{entry.file}, line {entry.line}",
-                        mend="Mend the row, or let the source skip broken rows.",
-                    )
-                split.offset += 1
-                self.skipped += 1
-                if events is not None:
-                    events.append(
-                        RecordSkipped(subtask, split.id, split.offset - 1, entry.line, entry.reason)
-                    )
-                continue
-            if shared:
-                entry = by_value(entry)
-            timestamp = (
-                None if assign is None else checked_timestamp(assign(entry, None), subtask, entry)
-            )
+            timestamp = None
+            if special:
+                entry, timestamp, is_record = self._special(split, entry, out)
+                if not is_record:
+                    continue
+            if assign is not None:
+                timestamp = checked_timestamp(assign(entry, timestamp), subtask, entry)
             out.append((0, entry, timestamp, None))
             split.offset += 1
             self.records += 1
@@ -137,18 +223,83 @@ class SourceOperator(Operator):
                 )
             if bound is not None and timestamp is not None and timestamp > split.highest:
                 split.highest = timestamp
-                split.watermark = bounded(timestamp, bound)
+                split.watermark = timestamp - bound - 1
                 if events is not None:
                     events.append(SplitWatermark(subtask, split.id, split.watermark))
-                if not self.periodic:
+                if not periodic:
                     self.emit_watermark(out)
+            elif special and self.spec.punctuated is not None:
+                punctuated = self.spec.punctuated(entry, timestamp)
+                if punctuated is not None:
+                    self._raise_split(split, punctuated, out)
         return split.offset - offset
 
+    def _special(
+        self, split: Split, entry: Any, out: list[Element]
+    ) -> tuple[Any, int | None, bool]:
+        """An entry that may be more than a record: (value, its timestamp, whether it is a record)."""
+        kind = type(entry)
+        if split.timer is not None:
+            split.timer.count += 1
+            if not self.probing:
+                self._probe_later()
+        if kind is not SetIdle and split.idle:
+            self._set_status(split, False, out)
+        if kind is At:
+            return by_value(entry.value), entry.timestamp, True
+        if kind is Broken:
+            raise InvalidJob(
+                "broken_row",
+                entry.reason,
+                place=f"{entry.file}, line {entry.line}",
+                mend="Mend the row, or let the source skip broken rows.",
+            )
+        if kind is not Skip and kind not in SCRIPT:
+            return by_value(entry), None, True
+        split.offset += 1
+        if kind is Skip:
+            self.skipped += 1
+            if self.trace.events is not None:
+                self.trace.events.append(
+                    RecordSkipped(
+                        self.context.subtask, split.id, split.offset - 1, entry.line, entry.reason
+                    )
+                )
+        else:
+            if self.trace.events is not None:
+                self.trace.events.append(
+                    ScriptRead(self.context.subtask, split.id, split.offset - 1, text(entry))
+                )
+            if kind is EmitWatermark:
+                self._raise_split(split, entry.timestamp, out)
+            elif kind is SetIdle:
+                self._set_status(split, entry.idle, out)
+            else:
+                split.ready_at = self.context.now() + entry.milliseconds * 1000
+                self.context.wake(split.ready_at)
+        return None, None, False
+
+    def _raise_split(self, split: Split, watermark: int, out: list[Element]) -> None:
+        if watermark <= split.watermark:
+            return
+        split.watermark = watermark
+        if self.trace.events is not None:
+            self.trace.events.append(SplitWatermark(self.context.subtask, split.id, watermark))
+        if not self.periodic:
+            self.emit_watermark(out)
+
+    # Watermarks and statuses of the source as a whole
+
     def emit_watermark(self, out: list[Element]) -> None:
-        """Emit the lowest watermark of the open splits where it rose."""
-        lowest = min(
-            [split.watermark for split in self.splits if not split.ended], default=MAX_TIMESTAMP
-        )
+        """Emit the combined watermark of the splits where it rose."""
+        if len(self.splits) == 1 and not self.splits[0].idle and not self.splits[0].ended:
+            lowest = self.splits[0].watermark
+        else:
+            for split in self.splits:
+                self.combined.update(
+                    split.number, MAX_TIMESTAMP if split.ended else split.watermark, split.idle
+                )
+            lowest = self.combined.output
         if lowest > self.emitted:
             self.raise_watermark(lowest, out)
 
@@ -160,12 +311,60 @@ class SourceOperator(Operator):
         self.emitted = self.watermark = timestamp
         out.append((1, timestamp))
 
+    def _set_status(self, split: Split, idle: bool, out: list[Element]) -> None:
+        if split.idle == idle:
+            return
+        split.idle = idle
+        if self.trace.events is not None:
+            self.trace.events.append(SplitStatus(self.context.subtask, split.id, idle))
+        self.emit_watermark(out)
+        all_idle = all(
+            other.idle or (other.ended and self.context.exclude_ended) for other in self.splits
+        )
+        if all_idle != self.idle:
+            self.idle = all_idle
+            if self.trace.events is not None:
+                self.trace.events.append(SubtaskStatus(self.context.subtask, all_idle))
+            self.broadcast((STATUS, all_idle))
+
+    # The clock
+
+    def _probe_later(self) -> None:
+        self.probing = True
+        self.context.wake(self.context.now() + self.interval * 1000)
+
+    def on_clock(self, now: int, out: list[Element]) -> bool:
+        """Wake what has waited long enough, look for idle splits, emit the periodic watermark."""
+        for split in self.splits:
+            if split.ready_at is not None and split.ready_at <= now:
+                split.ready_at = None
+            if (
+                split.timer is not None
+                and not split.ended
+                and not split.idle
+                and not split.paused
+                and split.timer.probe(now)
+            ):
+                self._set_status(split, True, out)
+        if self.periodic:
+            self.emit_watermark(out)
+        silent = all(split.idle or split.ended for split in self.splits)
+        if self.ended() or (silent and not self.periodic):
+            self.probing = False
+        elif self.periodic or self.spec.idleness is not None:
+            self._probe_later()
+        return False
+
+    # Ends
+
     def end(self, split: Split, out: list[Element]) -> bool:
         """End a split; True where it was the last one, after which the source has ended."""
         split.ended = True
+        if self.context.exclude_ended:
+            split.idle = True
         if self.trace.events is not None:
             self.trace.events.append(SplitEnded(self.context.subtask, split.id))
-        if self.spec.bound is not None and not self.periodic:
+        if not self.ended():
             self.emit_watermark(out)
         return self.ended()
 
@@ -184,18 +383,16 @@ class SourceOperator(Operator):
         return len(self.splits)
 
     def keyframe(self) -> Any:
-        counters = self.records, self.skipped
-        return (
-            self.watermark,
-            self.emitted,
-            counters,
-            [(s.offset, s.ended, s.highest, s.watermark) for s in self.splits],
-        )
+        scalars = self.watermark, self.emitted, self.idle, self.records, self.skipped, self.probing
+        return scalars, self.combined.keyframe(), [split.keyframe() for split in self.splits]
 
     def rewind(self, frame: Any) -> None:
-        self.watermark, self.emitted, (self.records, self.skipped), splits = frame
-        for split, held in zip(self.splits, splits, strict=True):
-            split.offset, split.ended, split.highest, split.watermark = held
+        (self.watermark, self.emitted, self.idle, self.records, self.skipped, self.probing) = frame[
+            0
+        ]
+        self.combined.rewind(frame[1])
+        for split, held in zip(self.splits, frame[2], strict=True):
+            split.rewind(held)
 
 
 def assign_splits(splits: Sequence[SplitData], parallelism: int, index: int) -> list[SplitData]:

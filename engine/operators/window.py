@@ -1,39 +1,42 @@
-"""Tumbling event-time windows with an aggregate.
+"""Windows of any kind, with triggers, evictors, allowed lateness and merging.
 
-Source: Flink's `WindowOperator` with `TumblingEventTimeWindows` and `EventTimeTrigger`. Contents are kept by window,
-then by key, since whole windows fire together; within a window keys fire in the order of their first record.
+Sources: Flink's `WindowOperator`, `EvictingWindowOperator` and `MergingWindowSet`. Tumbling windows with nothing special about
+them are fired by the faster `TumblingWindowOperator`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from heapq import heapify, heappop, heappush
+from collections.abc import Callable
 from typing import Any
 
-from engine.elements import Element
+from engine.elements import MAX_TIMESTAMP, Element
 from engine.errors import InvalidJob
-from engine.event_time.windows import TimeWindow, TumblingWindows
-from engine.events import RecordLate, StatePut, TimerFired, TimerSet, WindowFired
-from engine.operators.base import Context, Operator
+from engine.event_time.evictors import Evictor
+from engine.event_time.triggers import Trigger, TriggerResult, cleanup_time
+from engine.event_time.windows import SessionWindows, TimeWindow, WindowSpec, merge_windows
+from engine.events import RecordLate, WindowCleaned, WindowFired, WindowsMerged
+from engine.operators.base import Context
+from engine.operators.keyed import EVENT, PROCESSING, KeyedOperator
+from engine.operators.process import collect
 from engine.operators.runtime_context import RuntimeContext
 from engine.operators.user_function import UserFunction
+from engine.operators.window_contents import Contents, Listed
 from engine.state.key_groups import original
-from engine.state.keyed_state import Rows, row_id
-from engine.values import IMMUTABLE, Boxed, by_value, loaded, stored, text
+from engine.values import text
 
 CONTENTS = "window-contents"
-_NEW = object()
-
-Contents = dict[int, dict[Any, Any]]
-"""start of a window -> canonical key -> accumulator"""
+EMITTED = "window-emitted"
+SESSIONS = "sessions"
+TRIGGER = "trigger "
 
 
 class WindowContext:
     """PyFlink's ProcessWindowFunction.Context."""
 
-    def __init__(self, window: TimeWindow, watermark: int) -> None:
+    def __init__(self, window: TimeWindow, watermark: int, processing_time: int) -> None:
         self._window = window
         self._watermark = watermark
+        self._processing_time = processing_time
 
     def window(self) -> TimeWindow:
         return self._window
@@ -41,85 +44,193 @@ class WindowContext:
     def current_watermark(self) -> int:
         return self._watermark
 
+    def current_processing_time(self) -> int:
+        return self._processing_time
 
-class TumblingWindowOperator(Operator):
-    """Accumulators by window and key; a record whose window ended before the watermark is late and dropped.
+    def window_state(self) -> Any:
+        raise NotImplementedError(
+            "ProcessWindowFunction.Context.window_state is not implemented in StreamLab yet."
+        )
 
-    aggregate: has create_accumulator, add(value, accumulator), get_result(accumulator).
-    window_function: has process(key, context, elements) or is None; it is given the one result of the aggregate.
-    late_tag: id of the side output for late records, or None to drop and count them.
+    def global_state(self) -> Any:
+        raise NotImplementedError(
+            "ProcessWindowFunction.Context.global_state is not implemented in StreamLab yet."
+        )
+
+
+class KeyAndWindow:
+    """What a trigger sees and may do, for the operator's current key and one window."""
+
+    def __init__(self, operator: WindowOperator) -> None:
+        self._operator = operator
+        self.window = TimeWindow(0, 0)
+        self.merged_state: dict[str, list[Any]] = {}
+
+    def get_current_watermark(self) -> int:
+        return self._operator.watermark
+
+    def get_current_processing_time(self) -> int:
+        return self._operator.context.now() // 1000
+
+    def register_event_time_timer(self, time: int) -> None:
+        self._operator.set_timer(EVENT, time, self.window)
+
+    def register_processing_time_timer(self, time: int) -> None:
+        self._operator.set_timer(PROCESSING, time, self.window)
+
+    def delete_event_time_timer(self, time: int) -> None:
+        self._operator.delete_timer(EVENT, time, self.window)
+
+    def delete_processing_time_timer(self, time: int) -> None:
+        self._operator.delete_timer(PROCESSING, time, self.window)
+
+    def read(self, name: str) -> Any:
+        state = self._operator.state
+        return state.table(TRIGGER + name, "window").get(state.key, {}).get(self.window)
+
+    def write(self, name: str, value: Any) -> None:
+        state = self._operator.state
+        table = state.table(TRIGGER + name, "window")
+        if value is None:
+            state.remove(TRIGGER + name, table, self.window)
+        else:
+            state.put(TRIGGER + name, table, self.window, value)
+
+    def merged(self, name: str) -> list[Any]:
+        return self.merged_state.get(name, [])
+
+    def get_partitioned_state(self, state_descriptor: Any) -> TriggerState:
+        """PyFlink's way to a trigger's own state."""
+        return TriggerState(self, state_descriptor)
+
+    def merge_partitioned_state(self, state_descriptor: Any) -> None:
+        """PyFlink: take over the state of the windows that were merged."""
+        state = TriggerState(self, state_descriptor)
+        for value in self.merged(state_descriptor.name):
+            state.add(value)
+
+
+class TriggerState:
+    """Value or reducing state of a trigger, for one key and window."""
+
+    def __init__(self, context: KeyAndWindow, descriptor: Any) -> None:
+        self._context = context
+        self._name = descriptor.name
+        function = getattr(descriptor, "reduce_function", None)
+        self._reduce: Callable[[Any, Any], Any] = getattr(function, "reduce", function) or (
+            lambda held, value: value
+        )
+
+    def value(self) -> Any:
+        return self._context.read(self._name)
+
+    get = value
+
+    def update(self, value: Any) -> None:
+        self._context.write(self._name, value)
+
+    def add(self, value: Any) -> None:
+        held = self.value()
+        self.update(value if held is None else self._reduce(held, value))
+
+    def clear(self) -> None:
+        self._context.write(self._name, None)
+
+
+class WindowOperator(KeyedOperator):
+    """Windows by key.
+
+    function: has process(key, context, elements) or apply(key, window, elements), or is None: then the elements of the
+    contents (one, for an aggregate) are the result. lateness: ms for which a window is kept after it has ended.
+    late_tag: id of the side output for late records. retract: results are pairs (True, result), and a window that fires
+    again first takes back what it gave, as (False, result).
     """
 
-    fanout = 0
-    keyed = True
+    fanout = None
 
     def __init__(
         self,
         context: Context,
-        windows: TumblingWindows,
+        spec: WindowSpec,
+        trigger: Trigger,
+        make_contents: Callable[[Any], Contents],
         aggregate: Any,
-        window_function: Any,
-        late_tag: str | None,
+        function: Any,
+        *,
+        evictor: Evictor | None = None,
+        lateness: int = 0,
+        late_tag: str | None = None,
+        retract: bool = False,
     ) -> None:
         super().__init__(context)
-        self.windows = windows
+        self.spec = spec
+        self.trigger = UserFunction(trigger)
         self.aggregate = UserFunction(aggregate)
-        self.window_function = UserFunction(window_function)
+        self.window_function = UserFunction(function)
+        self.contents = make_contents(self.aggregate.instance)
+        self.evictor = evictor
+        self.lateness = lateness
         self.late_tag = late_tag
-        self.rows: Rows = context.rows()
-        self.contents: Contents = {}
-        self.ends: list[int] = []
+        self.retract = retract
         self.late = 0
+        self.table = self.state.table(CONTENTS, "window")
+        self.emitted = self.state.table(EMITTED, "window")
+        self.sessions = self.state.table(SESSIONS, "window")
+        """The windows that can still be merged, whether or not they hold anything."""
+        self.key_and_window = KeyAndWindow(self)
 
     def open(self) -> None:
+        super().open()
         context = RuntimeContext(self.context, None)
-        self.aggregate.open(context)
-        if self.window_function.instance is not None:
-            self.window_function.open(context)
+        for function in (self.aggregate, self.window_function):
+            if function.instance is not None:
+                function.open(context)
 
-    def process(self, records: Sequence[Element], out: list[Element]) -> None:
-        size, offset = self.windows
-        contents = self.contents
-        watermark = self.watermark
-        events = self.trace.events
-        function = self.aggregate.instance
-        add = function.add
-        remaining = iter(records)
-        for record in remaining:
-            _, value, timestamp, key = record
-            if timestamp is None:
+    # Records
+
+    def process(self, records: Any, out: list[Element]) -> None:
+        for _, value, timestamp, key in records:
+            self.state.key = key
+            if not self.spec.event_time:
+                at = self.context.now() // 1000
+            elif timestamp is None:
                 raise InvalidJob(
                     "no_timestamp",
                     "A record without a timestamp reached an event-time window.",
                     place=self.context.subtask,
                     mend="Give the source a WatermarkStrategy with a timestamp assigner.",
                 )
-            start = timestamp - (timestamp - offset) % size
-            if start + size - 1 <= watermark:
-                self._drop(record, len(records) - remaining.__length_hint__())  # type: ignore[attr-defined]
-                continue
-            panes = contents.get(start)
-            if panes is None:
-                panes = contents[start] = {}
-                heappush(self.ends, start + size)
-            held = panes.get(key, _NEW)
-            new = held is _NEW
-            if new:
-                held = function.create_accumulator()
-            elif type(held) is Boxed:
-                held = loaded(held)
-            held = add(value, held)
-            panes[key] = held if type(held) in IMMUTABLE else stored(held)
-            if events is not None:
-                if new:
-                    events.append(self._timer(key, start))
-                events.append(self.rows.put(CONTENTS, key, held, (start, start + size)))
+            else:
+                at = timestamp
+            self._add(value, timestamp, at, out)
 
-    def _drop(self, record: Element, position: int) -> None:
-        _, value, timestamp, key = record
+    def _add(self, value: Any, timestamp: int | None, at: int, out: list[Element]) -> None:
+        skipped = True
+        for window in self.spec.assign(value, at):
+            if self.spec.merges:
+                window = self._merged_with(window)
+            if self._is_late(window):
+                if self.spec.merges:
+                    self.state.remove(SESSIONS, self.sessions, window)
+                continue
+            skipped = False
+            key = self.state.key
+            held = self.table.get(key, {}).get(window)
+            self.state.put(CONTENTS, self.table, window, self.contents.add(held, value, timestamp))
+            self.key_and_window.window = window
+            result = self.trigger.instance.on_element(value, at, window, self.key_and_window)
+            self._react(result, window, out)
+            self._set_cleanup(window)
+        if skipped and self.spec.event_time and at + self.lateness <= self.watermark:
+            self._drop(value, at)
+
+    def _is_late(self, window: TimeWindow) -> bool:
+        return self.spec.event_time and cleanup_time(window, self.lateness, True) <= self.watermark
+
+    def _drop(self, value: Any, timestamp: int) -> None:
         self.late += 1
-        shown = text(original(key))
-        self.trace.mark("late", shown, self.context.subtask, position)
+        shown = text(original(self.state.key))
+        self.trace.mark("late", shown, self.context.subtask)
         if self.trace.events is not None:
             self.trace.events.append(
                 RecordLate(self.context.subtask, shown, timestamp, self.watermark, text(value))
@@ -127,94 +238,190 @@ class TumblingWindowOperator(Operator):
         if self.late_tag is not None:
             self.side.setdefault(self.late_tag, []).append((0, value, timestamp, None))
 
-    def on_watermark(self, timestamp: int, out: list[Element]) -> None:
-        self.watermark = timestamp
-        ends = self.ends
-        while ends and ends[0] - 1 <= timestamp:
-            end = heappop(ends)
-            self._fire(TimeWindow(end - self.windows.size, end), out)
+    # Merging
 
-    def _fire(self, window: TimeWindow, out: list[Element]) -> None:
-        panes = self.contents[window.start]
-        events = self.trace.events
-        get_result = self.aggregate.instance.get_result
-        function = self.window_function.instance
-        timestamp = window.end - 1
-        fired: list[tuple[Any, list[Any]]] = []
-        for key, held in panes.items():
-            result = get_result(loaded(held))
-            if function is None:
-                fired.append((key, [result]))
-            else:
-                context = WindowContext(window, self.watermark)
-                fired.append((key, list(function.process(original(key), context, [result]) or ())))
-        del self.contents[window.start]
-        self.trace.mark("fired", str(window.end), self.context.subtask)
-        for key, results in fired:
-            for result in results:
-                out.append((0, by_value(result), timestamp, None))
-            if events is not None:
-                timer = self._timer(key, window.start)
-                events.append(TimerFired(timer.subtask, timer.row, timer.key, timer.time))
-                joined = ", ".join(map(text, results))
-                events.append(
-                    WindowFired(self.context.subtask, timer.key, window.start, window.end, joined)
+    def _merged_with(self, window: TimeWindow) -> TimeWindow:
+        """The window that `window` becomes together with those that it touches; their state goes over to it."""
+        assert isinstance(self.spec, SessionWindows)
+        open_windows = self.sessions.get(self.state.key, {})
+        for cover, members in merge_windows({*open_windows, window}, self.spec.intersects):
+            if window not in members:
+                continue
+            merged = [member for member in members if member in open_windows]
+            if merged == [cover]:
+                return cover
+            self._merge(cover, merged)
+            return cover
+        if window not in open_windows:
+            self.state.put(SESSIONS, self.sessions, window, True)
+        return window
+
+    def _merge(self, cover: TimeWindow, merged: list[TimeWindow]) -> None:
+        key = self.state.key
+        if self.trace.events is not None:
+            bounds = tuple((window.start, window.end) for window in merged)
+            self.trace.events.append(
+                WindowsMerged(
+                    self.context.subtask, text(original(key)), bounds, cover.start, cover.end
                 )
-                events.append(self.rows.removed(CONTENTS, key, (window.start, window.end)))
+            )
+        names = [name for name in self.state.tables if name.startswith(TRIGGER)]
+        held = {
+            name: [self.state.tables[name][1].get(key, {}).get(window) for window in merged]
+            for name in names
+        }
+        context = self.key_and_window
+        context.window = cover
+        context.merged_state = {
+            name.removeprefix(TRIGGER): [value for value in values if value is not None]
+            for name, values in held.items()
+        }
+        self.trigger.instance.on_merge(cover, context)
+        context.merged_state = {}
+        for window in merged:
+            context.window = window
+            self.trigger.instance.clear(window, context)
+            if window != cover:
+                for name in names:
+                    self.state.remove(name, self.state.tables[name][1], window)
+            self._delete_cleanup(window)
+        for window in merged:
+            self.state.remove(SESSIONS, self.sessions, window)
+        self.state.put(SESSIONS, self.sessions, cover, True)
+        parts = [self.state.remove(CONTENTS, self.table, window) for window in merged]
+        held_parts = [part for part in parts if part is not None]
+        if held_parts:
+            self.state.put(CONTENTS, self.table, cover, self.contents.merge(held_parts))
+        emitted = [self.state.remove(EMITTED, self.emitted, window) or () for window in merged]
+        if any(emitted):
+            self.state.put(
+                EMITTED,
+                self.emitted,
+                cover,
+                tuple(result for results in emitted for result in results),
+            )
 
-    def _timer(self, key: Any, start: int) -> TimerSet:
-        """A window's timer: it is implied by the contents, and due at the window's last timestamp."""
-        end = start + self.windows.size
-        return TimerSet(
-            self.context.subtask, row_id("timer", key, (start, end)), text(original(key)), end - 1
-        )
+    # Firing
 
-    def snapshot(self) -> Contents:
-        return {start: dict(panes) for start, panes in self.contents.items()}
+    def on_timer(self, clock: str, timestamp: int, namespace: Any, out: list[Element]) -> None:
+        window: TimeWindow = namespace
+        if self.spec.merges and window not in self.sessions.get(self.state.key, {}):
+            return  # it has been merged into another
+        trigger = self.trigger.instance
+        self.key_and_window.window = window
+        if clock == EVENT:
+            result = trigger.on_event_time(timestamp, window, self.key_and_window)
+        else:
+            result = trigger.on_processing_time(timestamp, window, self.key_and_window)
+        self._react(result, window, out)
+        own_clock = EVENT if self.spec.event_time else PROCESSING
+        if clock == own_clock and timestamp == cleanup_time(
+            window, self.lateness, self.spec.event_time
+        ):
+            self._clean(window)
 
-    def restore(self, part: Contents | None) -> None:
-        self.contents.clear()
-        for start, panes in (part or {}).items():
-            self.contents[start] = dict(panes)
-        self.ends[:] = [start + self.windows.size for start in self.contents]
-        heapify(self.ends)
+    def _react(self, result: TriggerResult, window: TimeWindow, out: list[Element]) -> None:
+        if result.is_fire():
+            self._emit(window, out)
+        if result.is_purge():
+            self.state.remove(CONTENTS, self.table, window)
 
-    def entries(self) -> int:
-        return sum(map(len, self.contents.values()))
+    def _emit(self, window: TimeWindow, out: list[Element]) -> None:
+        key = self.state.key
+        held = self.table.get(key, {}).get(window)
+        if held is None:
+            return
+        elements = self._evict(window, held)
+        function = self.window_function.instance
+        if function is None:
+            results = elements
+        elif hasattr(function, "process"):
+            now = self.context.now() // 1000
+            results = function.process(
+                original(key), WindowContext(window, self.watermark, now), elements
+            )
+        else:
+            results = function.apply(original(key), window, elements)
+        results = list(results or ())
+        self._evict_after(window)
+        self.trace.mark("fired", str(window.end), self.context.subtask)
+        if self.trace.events is not None:
+            joined = ", ".join(map(text, results))
+            self.trace.events.append(
+                WindowFired(
+                    self.context.subtask, text(original(key)), window.start, window.end, joined
+                )
+            )
+        timestamp = min(window.max_timestamp(), MAX_TIMESTAMP)
+        if self.retract:
+            before = self.emitted.get(key, {}).get(window, ())
+            self.state.put(EMITTED, self.emitted, window, tuple(results))
+            results = [*((False, old) for old in before), *((True, new) for new in results)]
+        collect(self, results, timestamp, out)
+
+    def _evict(self, window: TimeWindow, held: Any) -> list[Any]:
+        """The elements for the window function; an evictor's choice is kept."""
+        if self.evictor is None:
+            return self.contents.elements(held)
+        kept = tuple(self.evictor.evict_before(list(held)))
+        if kept != held:
+            self._keep(window, kept)
+        return Listed().elements(kept)
+
+    def _evict_after(self, window: TimeWindow) -> None:
+        if self.evictor is None:
+            return
+        held = self.table.get(self.state.key, {}).get(window, ())
+        kept = tuple(self.evictor.evict_after(list(held)))
+        if kept != held:
+            self._keep(window, kept)
+
+    def _keep(self, window: TimeWindow, kept: tuple[Any, ...]) -> None:
+        if kept:
+            self.state.put(CONTENTS, self.table, window, kept)
+        else:
+            self.state.remove(CONTENTS, self.table, window)
+
+    # Cleaning up
+
+    def _set_cleanup(self, window: TimeWindow) -> None:
+        when = cleanup_time(window, self.lateness, self.spec.event_time)
+        if when < MAX_TIMESTAMP:
+            self.set_timer(EVENT if self.spec.event_time else PROCESSING, when, window)
+
+    def _delete_cleanup(self, window: TimeWindow) -> None:
+        when = cleanup_time(window, self.lateness, self.spec.event_time)
+        if when < MAX_TIMESTAMP:
+            self.delete_timer(EVENT if self.spec.event_time else PROCESSING, when, window)
+
+    def _clean(self, window: TimeWindow) -> None:
+        self.state.remove(CONTENTS, self.table, window)
+        self.state.remove(EMITTED, self.emitted, window)
+        self.state.remove(SESSIONS, self.sessions, window)
+        self.key_and_window.window = window
+        self.trigger.instance.clear(window, self.key_and_window)
+        for name in [name for name in self.state.tables if name.startswith(TRIGGER)]:
+            self.state.remove(name, self.state.tables[name][1], window)
+        if self.trace.events is not None:
+            shown = text(original(self.state.key))
+            self.trace.events.append(
+                WindowCleaned(self.context.subtask, shown, window.start, window.end)
+            )
+
+    # Stepping back
 
     def keyframe(self) -> Any:
-        return (
-            self.watermark,
-            self.snapshot(),
-            self.late,
+        functions = (
+            self.trigger.keyframe(),
             self.aggregate.keyframe(),
             self.window_function.keyframe(),
         )
+        return super().keyframe(), self.late, functions
 
     def rewind(self, frame: Any) -> None:
-        self.watermark = frame[0]
-        self.restore(frame[1])
-        self.late = frame[2]
-        self.aggregate.rewind(frame[3])
-        self.window_function.rewind(frame[4])
-
-    def shown_state(self) -> Iterable[StatePut]:
-        for start, panes in self.contents.items():
-            window = (start, start + self.windows.size)
-            for key, held in panes.items():
-                yield self.rows.put(CONTENTS, key, held, window)
-
-    def shown_timers(self) -> Iterable[TimerSet]:
-        return [self._timer(key, start) for start, panes in self.contents.items() for key in panes]
-
-
-def redistribute_windows(
-    parts: list[Any], owner: Callable[[Any], int], parallelism: int
-) -> list[Any]:
-    """Window contents go to the subtask that owns their key group."""
-    split: list[Contents] = [{} for _ in range(parallelism)]
-    for part in parts:
-        for start, panes in (part or {}).items():
-            for key, held in panes.items():
-                split[owner(key)].setdefault(start, {})[key] = held
-    return list(split)
+        super().rewind(frame[0])
+        self.late = frame[1]
+        for function, held in zip(
+            (self.trigger, self.aggregate, self.window_function), frame[2], strict=True
+        ):
+            function.rewind(held)

@@ -3,7 +3,7 @@
 Values are never mutated in place: what a handle returns is a copy where it could be mutated, and what it is given is
 copied on the way in. A snapshot and a keyframe therefore copy the tables, never the values.
 
-Source: Flink's `HeapKeyedStateBackend`; handles have the names of `pyflink.datastream.state`.
+Source: Flink's `HeapKeyedStateBackend`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,15 @@ from typing import Any
 
 from engine.errors import InvalidJob
 from engine.events import StatePut, StateRemoved
-from engine.state.key_groups import assign_to_key_group, canonical, original
+from engine.state.key_groups import assign_to_key_group, original
 from engine.trace import Trace
-from engine.values import Attached, loaded, stored, text
+from engine.values import text
+
+NESTED = frozenset({"map", "window", "expiry"})
+"""Kinds of tables whose value per key is itself a table: by map key, or by window."""
 
 Tables = dict[str, tuple[str, dict[Any, Any]]]
-"""name -> (kind, key -> value); for kind "map" a value is a dict from entry to value."""
+"""name -> (kind, key -> value)"""
 
 
 class Rows:
@@ -54,9 +57,10 @@ class Rows:
         entry: Any = None,
     ) -> StatePut:
         shown = None if entry is None else text(original(entry))
+        row = row_id(name, key, window, entry)
         return StatePut(
             self.subtask,
-            row_id(name, key, window, entry),
+            row,
             name,
             text(original(key)),
             self.group(key),
@@ -80,10 +84,12 @@ def row_id(name: str, key: Any, window: tuple[int, int] | None = None, entry: An
 class KeyedState:
     """All tables of one keyed operator, and the key that they are read for now."""
 
-    __slots__ = ("key", "rows", "tables")
+    __slots__ = ("key", "now", "rows", "tables")
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: Rows, now: Callable[[], int] = lambda: 0) -> None:
         self.rows = rows
+        self.now = now
+        """The engine's clock, in microseconds; only what has a time to live looks at it."""
         self.key: Any = None
         self.tables: Tables = {}
 
@@ -98,14 +104,16 @@ class KeyedState:
             raise InvalidJob(
                 "state_type",
                 f"State {name!r} was declared as {known[0]} state and as {kind} state.",
+                place=self.rows.subtask,
                 mend="Give each state descriptor of an operator a name of its own.",
             )
         return known[1]
 
     def entries(self) -> int:
         return sum(
-            sum(map(len, table.values())) if kind == "map" else len(table)
+            sum(map(len, table.values())) if kind in NESTED else len(table)
             for kind, table in self.tables.values()
+            if kind != "expiry"
         )
 
     def copy(self) -> Tables:
@@ -113,7 +121,7 @@ class KeyedState:
         return {
             name: (
                 kind,
-                {key: dict(held) for key, held in table.items()} if kind == "map" else dict(table),
+                {key: dict(held) for key, held in table.items()} if kind in NESTED else dict(table),
             )
             for name, (kind, table) in self.tables.items()
         }
@@ -126,10 +134,33 @@ class KeyedState:
         for name, (kind, saved) in tables.items():
             table = self.table(name, kind)
             table.clear()
-            if kind == "map":
+            if kind in NESTED:
                 table.update({key: dict(held) for key, held in saved.items()})
             else:
                 table.update(saved)
+
+    # Changes by whoever has no handle
+
+    def put(self, name: str, table: dict[Any, Any], window: tuple[int, int], value: Any) -> None:
+        """Set the value of the current key and a window in a table of kind "window"."""
+        held = table.get(self.key)
+        if held is None:
+            held = table[self.key] = {}
+        held[window] = value
+        if self.rows.trace.events is not None:
+            self.rows.trace.events.append(self.rows.put(name, self.key, value, window))
+
+    def remove(self, name: str, table: dict[Any, Any], window: tuple[int, int]) -> Any:
+        """Remove and return the value of the current key and a window, or None."""
+        held = table.get(self.key)
+        if held is None or window not in held:
+            return None
+        value = held.pop(window)
+        if not held:
+            del table[self.key]
+        if self.rows.trace.events is not None:
+            self.rows.trace.events.append(self.rows.removed(name, self.key, window))
+        return value
 
     def shown(self) -> Iterator[StatePut]:
         """Every row, as the event that would add it."""
@@ -138,7 +169,10 @@ class KeyedState:
                 if kind == "map":
                     for entry, held in value.items():
                         yield self.rows.put(name, key, held, entry=entry)
-                else:
+                elif kind == "window":
+                    for window, held in value.items():
+                        yield self.rows.put(name, key, held, window)
+                elif kind != "expiry":
                     yield self.rows.put(name, key, value)
 
 
@@ -160,118 +194,3 @@ def merge_tables(parts: list[Tables]) -> Tables:
         for name, (kind, table) in part.items():
             merged.setdefault(name, (kind, {}))[1].update(table)
     return merged
-
-
-class Handle(Attached):
-    """A state handle: a table, read and written for the current key."""
-
-    __slots__ = ("_name", "_state", "_table")
-
-    def __init__(self, state: KeyedState, name: str, kind: str) -> None:
-        self._state = state
-        self._name = name
-        self._table = state.table(name, kind)
-
-    def attachment(self) -> tuple[str, str]:
-        return type(self).__name__, self._name
-
-    def _note(self, value: Any, entry: Any = None) -> None:
-        events = self._state.rows.trace.events
-        if events is not None:
-            events.append(self._state.rows.put(self._name, self._state.key, value, entry=entry))
-
-    def _note_removed(self, entry: Any = None) -> None:
-        events = self._state.rows.trace.events
-        if events is not None:
-            events.append(self._state.rows.removed(self._name, self._state.key, entry=entry))
-
-
-class ValueState(Handle):
-    """One value per key."""
-
-    __slots__ = ()
-
-    def value(self) -> Any:
-        """The value of the current key, or None."""
-        return loaded(self._table.get(self._state.key))
-
-    def update(self, value: Any) -> None:
-        if value is None:
-            self.clear()
-            return
-        self._table[self._state.key] = stored(value)
-        self._note(value)
-
-    def clear(self) -> None:
-        if self._table.pop(self._state.key, None) is not None:
-            self._note_removed()
-
-
-class MapState(Handle):
-    """A map per key. Entry keys are canonical inside, so that 1 and True are two entries."""
-
-    __slots__ = ()
-
-    def _map(self) -> dict[Any, Any]:
-        found: dict[Any, Any] = self._table.get(self._state.key) or {}
-        return found
-
-    def get(self, key: Any) -> Any:
-        return loaded(self._map().get(canonical(key)))
-
-    def put(self, key: Any, value: Any) -> None:
-        held = self._table.get(self._state.key)
-        if held is None:
-            held = self._table[self._state.key] = {}
-        entry = canonical(key)
-        held[entry] = stored(value)
-        self._note(value, entry)
-
-    def put_all(self, dict_value: dict[Any, Any]) -> None:
-        for key, value in dict_value.items():
-            self.put(key, value)
-
-    def remove(self, key: Any) -> None:
-        held = self._map()
-        entry = canonical(key)
-        if entry in held:
-            del held[entry]
-            self._note_removed(entry)
-            if not held:
-                del self._table[self._state.key]
-
-    def contains(self, key: Any) -> bool:
-        return canonical(key) in self._map()
-
-    def items(self) -> Iterator[tuple[Any, Any]]:
-        for entry, value in list(self._map().items()):
-            yield original(entry), loaded(value)
-
-    def keys(self) -> Iterator[Any]:
-        return (key for key, _ in self.items())
-
-    def values(self) -> Iterator[Any]:
-        return (value for _, value in self.items())
-
-    def is_empty(self) -> bool:
-        return not self._map()
-
-    def clear(self) -> None:
-        for entry in list(self._map()):
-            self._note_removed(entry)
-        self._table.pop(self._state.key, None)
-
-    def __getitem__(self, key: Any) -> Any:
-        return self.get(key)
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        self.put(key, value)
-
-    def __delitem__(self, key: Any) -> None:
-        self.remove(key)
-
-    def __contains__(self, key: Any) -> bool:
-        return self.contains(key)
-
-    def __iter__(self) -> Iterator[Any]:
-        return self.keys()

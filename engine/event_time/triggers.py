@@ -1,0 +1,306 @@
+"""When a window fires. A trigger is asked about every record and about every timer that it has set.
+
+Sources: Flink's `EventTimeTrigger`, `ProcessingTimeTrigger`, `CountTrigger`, `ContinuousEventTimeTrigger`,
+`ContinuousProcessingTimeTrigger`, `PurgingTrigger`; the interface is PyFlink's.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any, Protocol
+
+from engine.elements import MAX_TIMESTAMP
+from engine.event_time.windows import TimeWindow
+
+
+class TriggerResult(Enum):
+    """What a trigger decides: (fire, purge)."""
+
+    CONTINUE = (False, False)
+    FIRE = (True, False)
+    PURGE = (False, True)
+    FIRE_AND_PURGE = (True, True)
+
+    def is_fire(self) -> bool:
+        return bool(self.value[0])
+
+    def is_purge(self) -> bool:
+        return bool(self.value[1])
+
+
+class TriggerContext(Protocol):
+    """What a trigger may do, for one key and one window. `read` and `write` are its own state by name."""
+
+    def get_current_watermark(self) -> int: ...
+    def get_current_processing_time(self) -> int: ...
+    def register_event_time_timer(self, time: int) -> None: ...
+    def register_processing_time_timer(self, time: int) -> None: ...
+    def delete_event_time_timer(self, time: int) -> None: ...
+    def delete_processing_time_timer(self, time: int) -> None: ...
+    def read(self, name: str) -> Any: ...
+    def write(self, name: str, value: Any) -> None: ...
+    def merged(self, name: str) -> list[Any]: ...
+
+
+class Trigger:
+    """The base of all triggers, and of a user's own (pyflink.datastream.window.Trigger)."""
+
+    def on_element(
+        self, element: Any, timestamp: int, window: TimeWindow, ctx: TriggerContext
+    ) -> TriggerResult:
+        raise NotImplementedError(f"{type(self).__name__}.on_element")
+
+    def on_event_time(self, time: int, window: TimeWindow, ctx: TriggerContext) -> TriggerResult:
+        return TriggerResult.CONTINUE
+
+    def on_processing_time(
+        self, time: int, window: TimeWindow, ctx: TriggerContext
+    ) -> TriggerResult:
+        return TriggerResult.CONTINUE
+
+    def can_merge(self) -> bool:
+        return False
+
+    def on_merge(self, window: TimeWindow, ctx: TriggerContext) -> None:
+        """Windows were merged into `window`; `ctx.merged(name)` gives the state that they had."""
+
+    def clear(self, window: TimeWindow, ctx: TriggerContext) -> None:
+        """The window is removed: delete timers. State is removed by the operator."""
+
+
+class EventTimeTrigger(Trigger):
+    """Fires when the watermark passes the end of the window, and at once for each record that comes after."""
+
+    @staticmethod
+    def create() -> EventTimeTrigger:
+        return EventTimeTrigger()
+
+    def on_element(
+        self, element: Any, timestamp: int, window: TimeWindow, ctx: TriggerContext
+    ) -> TriggerResult:
+        if window.max_timestamp() <= ctx.get_current_watermark():
+            return TriggerResult.FIRE
+        ctx.register_event_time_timer(window.max_timestamp())
+        return TriggerResult.CONTINUE
+
+    def on_event_time(self, time: int, window: TimeWindow, ctx: TriggerContext) -> TriggerResult:
+        return TriggerResult.FIRE if time == window.max_timestamp() else TriggerResult.CONTINUE
+
+    def can_merge(self) -> bool:
+        return True
+
+    def on_merge(self, window: TimeWindow, ctx: TriggerContext) -> None:
+        if window.max_timestamp() > ctx.get_current_watermark():
+            ctx.register_event_time_timer(window.max_timestamp())
+
+    def clear(self, window: TimeWindow, ctx: TriggerContext) -> None:
+        ctx.delete_event_time_timer(window.max_timestamp())
+
+
+class ProcessingTimeTrigger(Trigger):
+    """Fires when the engine's clock passes the end of the window."""
+
+    @staticmethod
+    def create() -> ProcessingTimeTrigger:
+        return ProcessingTimeTrigger()
+
+    def on_element(
+        self, element: Any, timestamp: int, window: TimeWindow, ctx: TriggerContext
+    ) -> TriggerResult:
+        ctx.register_processing_time_timer(window.max_timestamp())
+        return TriggerResult.CONTINUE
+
+    def on_processing_time(
+        self, time: int, window: TimeWindow, ctx: TriggerContext
+    ) -> TriggerResult:
+        return TriggerResult.FIRE
+
+    def can_merge(self) -> bool:
+        return True
+
+    def on_merge(self, window: TimeWindow, ctx: TriggerContext) -> None:
+        if window.max_timestamp() > ctx.get_current_processing_time():
+            ctx.register_processing_time_timer(window.max_timestamp())
+
+    def clear(self, window: TimeWindow, ctx: TriggerContext) -> None:
+        ctx.delete_processing_time_timer(window.max_timestamp())
+
+
+class CountTrigger(Trigger):
+    """Fires when a window has got so many records since it last did."""
+
+    def __init__(self, max_count: int) -> None:
+        self.max_count = max_count
+
+    @staticmethod
+    def of(window_size: int) -> CountTrigger:
+        return CountTrigger(window_size)
+
+    def on_element(
+        self, element: Any, timestamp: int, window: TimeWindow, ctx: TriggerContext
+    ) -> TriggerResult:
+        count = (ctx.read("count") or 0) + 1
+        if count >= self.max_count:
+            ctx.write("count", None)
+            return TriggerResult.FIRE
+        ctx.write("count", count)
+        return TriggerResult.CONTINUE
+
+    def can_merge(self) -> bool:
+        return True
+
+    def on_merge(self, window: TimeWindow, ctx: TriggerContext) -> None:
+        counts = ctx.merged("count")
+        if counts:
+            ctx.write("count", sum(counts))
+
+
+class ContinuousEventTimeTrigger(Trigger):
+    """Fires every `interval` ms of event time, and at the end of the window."""
+
+    def __init__(self, interval: int) -> None:
+        self.interval = interval
+
+    @staticmethod
+    def of(interval: Any) -> ContinuousEventTimeTrigger:
+        return ContinuousEventTimeTrigger(interval.to_milliseconds())
+
+    def on_element(
+        self, element: Any, timestamp: int, window: TimeWindow, ctx: TriggerContext
+    ) -> TriggerResult:
+        if window.max_timestamp() <= ctx.get_current_watermark():
+            return TriggerResult.FIRE
+        ctx.register_event_time_timer(window.max_timestamp())
+        if ctx.read("fire at") is None:
+            self._next(timestamp - timestamp % self.interval, window, ctx)
+        return TriggerResult.CONTINUE
+
+    def _next(self, time: int, window: TimeWindow, ctx: TriggerContext) -> None:
+        upcoming = min(time + self.interval, window.max_timestamp())
+        ctx.write("fire at", upcoming)
+        ctx.register_event_time_timer(upcoming)
+
+    def on_event_time(self, time: int, window: TimeWindow, ctx: TriggerContext) -> TriggerResult:
+        if time == window.max_timestamp():
+            return TriggerResult.FIRE
+        if ctx.read("fire at") == time:
+            self._next(time, window, ctx)
+            return TriggerResult.FIRE
+        return TriggerResult.CONTINUE
+
+    def can_merge(self) -> bool:
+        return True
+
+    def on_merge(self, window: TimeWindow, ctx: TriggerContext) -> None:
+        times = ctx.merged("fire at")
+        if times:
+            ctx.write("fire at", min(times))
+            ctx.register_event_time_timer(min(times))
+
+    def clear(self, window: TimeWindow, ctx: TriggerContext) -> None:
+        upcoming = ctx.read("fire at")
+        if upcoming is not None:
+            ctx.delete_event_time_timer(upcoming)
+        ctx.delete_event_time_timer(window.max_timestamp())
+
+
+class ContinuousProcessingTimeTrigger(Trigger):
+    """Fires every `interval` ms of the engine's clock."""
+
+    def __init__(self, interval: int) -> None:
+        self.interval = interval
+
+    @staticmethod
+    def of(interval: Any) -> ContinuousProcessingTimeTrigger:
+        return ContinuousProcessingTimeTrigger(interval.to_milliseconds())
+
+    def on_element(
+        self, element: Any, timestamp: int, window: TimeWindow, ctx: TriggerContext
+    ) -> TriggerResult:
+        if ctx.read("fire at") is None:
+            now = ctx.get_current_processing_time()
+            self._next(now - now % self.interval, window, ctx)
+        return TriggerResult.CONTINUE
+
+    def _next(self, time: int, window: TimeWindow, ctx: TriggerContext) -> None:
+        upcoming = min(time + self.interval, window.max_timestamp())
+        ctx.write("fire at", upcoming)
+        ctx.register_processing_time_timer(upcoming)
+
+    def on_processing_time(
+        self, time: int, window: TimeWindow, ctx: TriggerContext
+    ) -> TriggerResult:
+        if ctx.read("fire at") != time:
+            return TriggerResult.CONTINUE
+        self._next(time, window, ctx)
+        return TriggerResult.FIRE
+
+    def can_merge(self) -> bool:
+        return True
+
+    def on_merge(self, window: TimeWindow, ctx: TriggerContext) -> None:
+        times = ctx.merged("fire at")
+        if times:
+            ctx.write("fire at", min(times))
+            ctx.register_processing_time_timer(min(times))
+
+    def clear(self, window: TimeWindow, ctx: TriggerContext) -> None:
+        upcoming = ctx.read("fire at")
+        if upcoming is not None:
+            ctx.delete_processing_time_timer(upcoming)
+
+
+class NeverTrigger(Trigger):
+    """Never fires: the default of global windows."""
+
+    def on_element(
+        self, element: Any, timestamp: int, window: TimeWindow, ctx: TriggerContext
+    ) -> TriggerResult:
+        return TriggerResult.CONTINUE
+
+    def can_merge(self) -> bool:
+        return True
+
+
+class PurgingTrigger(Trigger):
+    """Empties the window whenever the trigger inside fires."""
+
+    def __init__(self, nested_trigger: Trigger) -> None:
+        self.nested = nested_trigger
+
+    @staticmethod
+    def of(nested_trigger: Trigger) -> PurgingTrigger:
+        return PurgingTrigger(nested_trigger)
+
+    @staticmethod
+    def _purging(result: TriggerResult) -> TriggerResult:
+        return TriggerResult.FIRE_AND_PURGE if result.is_fire() else result
+
+    def on_element(
+        self, element: Any, timestamp: int, window: TimeWindow, ctx: TriggerContext
+    ) -> TriggerResult:
+        return self._purging(self.nested.on_element(element, timestamp, window, ctx))
+
+    def on_event_time(self, time: int, window: TimeWindow, ctx: TriggerContext) -> TriggerResult:
+        return self._purging(self.nested.on_event_time(time, window, ctx))
+
+    def on_processing_time(
+        self, time: int, window: TimeWindow, ctx: TriggerContext
+    ) -> TriggerResult:
+        return self._purging(self.nested.on_processing_time(time, window, ctx))
+
+    def can_merge(self) -> bool:
+        return self.nested.can_merge()
+
+    def on_merge(self, window: TimeWindow, ctx: TriggerContext) -> None:
+        self.nested.on_merge(window, ctx)
+
+    def clear(self, window: TimeWindow, ctx: TriggerContext) -> None:
+        self.nested.clear(window, ctx)
+
+
+def cleanup_time(window: TimeWindow, lateness: int, event_time: bool) -> int:
+    """When a window's state can go, in ms of its clock: its last timestamp, plus the lateness in event time."""
+    if not event_time:
+        return window.max_timestamp()
+    return min(window.max_timestamp() + lateness, MAX_TIMESTAMP)

@@ -1,0 +1,159 @@
+"""What keyed operators share: state, timers on both clocks, and how they are snapshotted and moved.
+
+Source: Flink's `AbstractStreamOperator` with its `InternalTimeServiceManager`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any, ClassVar, NamedTuple
+
+from engine.elements import Element
+from engine.errors import InvalidJob
+from engine.event_time.timers import TimerQueue, Timers
+from engine.events import StatePut, TimerFired, TimerRemoved, TimerSet
+from engine.operators.base import Context, Operator
+from engine.state.key_groups import original
+from engine.state.keyed_state import KeyedState, Tables, merge_tables, row_id, split_tables
+from engine.values import text
+
+EVENT = "event"
+PROCESSING = "processing"
+
+
+class KeyedPart(NamedTuple):
+    """One subtask's part of a snapshot."""
+
+    tables: Tables
+    event: Timers
+    processing: Timers
+
+
+class KeyedOperator(Operator):
+    """State by key, and timers that call `on_timer`."""
+
+    keyed: ClassVar[bool] = True
+    uses_clock: ClassVar[bool] = True
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self.rows = context.rows()
+        self.state = KeyedState(self.rows, context.now)
+        self.timers = {EVENT: TimerQueue(), PROCESSING: TimerQueue()}
+
+    def open(self) -> None:
+        """Ask the clock again for timers that were restored."""
+        for timestamp in self.timers[PROCESSING].by_time:
+            self.context.wake(timestamp * 1000)
+
+    # Timers
+
+    def set_timer(self, clock: str, timestamp: int, namespace: Hashable = None) -> None:
+        """Register a timer of the current key, in ms of the event or the processing clock."""
+        if type(timestamp) is not int:
+            raise InvalidJob(
+                "timer_timestamp",
+                f"A timer's timestamp must be an integer in ms, not {text(timestamp)}.",
+                place=self.context.subtask,
+                mend="Round it.",
+            )
+        if (
+            self.timers[clock].register(timestamp, self.state.key, namespace)
+            and self.trace.events is not None
+        ):
+            self.trace.events.append(self._timer_set(clock, timestamp, self.state.key, namespace))
+        if clock == PROCESSING:
+            self.context.wake(timestamp * 1000)
+
+    def delete_timer(self, clock: str, timestamp: int, namespace: Hashable = None) -> None:
+        if (
+            self.timers[clock].delete(timestamp, self.state.key, namespace)
+            and self.trace.events is not None
+        ):
+            row = self._timer_set(clock, timestamp, self.state.key, namespace).row
+            self.trace.events.append(TimerRemoved(self.context.subtask, row))
+
+    def on_watermark(self, timestamp: int, out: list[Element]) -> None:
+        """Fire every event-time timer that is due, in order; one that a timer sets for the past fires too."""
+        self.watermark = timestamp
+        queue = self.timers[EVENT]
+        while (due := queue.pop_due(timestamp)) is not None:
+            self._fire(EVENT, due, out)
+
+    def on_clock(self, now: int, out: list[Element]) -> bool:
+        """Fire one processing-time timer; True where another is due."""
+        queue = self.timers[PROCESSING]
+        due = queue.pop_due(now // 1000)
+        if due is not None:
+            self._fire(PROCESSING, due, out)
+        upcoming = queue.next()
+        return upcoming is not None and upcoming <= now // 1000
+
+    def _fire(self, clock: str, due: tuple[int, Any, Any], out: list[Element]) -> None:
+        timestamp, key, namespace = due
+        self.state.key = key
+        if self.trace.events is not None:
+            row = self._timer_set(clock, timestamp, key, namespace).row
+            self.trace.events.append(
+                TimerFired(self.context.subtask, row, text(original(key)), timestamp)
+            )
+        self.on_timer(clock, timestamp, namespace, out)
+
+    def on_timer(self, clock: str, timestamp: int, namespace: Any, out: list[Element]) -> None:
+        """A timer of the current key is due."""
+
+    def _timer_set(self, clock: str, timestamp: int, key: Any, namespace: Any) -> TimerSet:
+        name = "timer" if clock == EVENT else "processing timer"
+        if isinstance(namespace, str):
+            name, namespace = f"{name} {namespace}", None
+        row = row_id(name, key, namespace, timestamp)
+        return TimerSet(self.context.subtask, row, text(original(key)), timestamp, clock)
+
+    # Snapshots and keyframes
+
+    def snapshot(self) -> KeyedPart:
+        return KeyedPart(
+            self.state.copy(), self.timers[EVENT].snapshot(), self.timers[PROCESSING].snapshot()
+        )
+
+    def restore(self, part: KeyedPart | None) -> None:
+        tables, event, processing = part or KeyedPart({}, {}, {})
+        self.state.load(tables)
+        self.timers[EVENT].load(event)
+        self.timers[PROCESSING].load(processing)
+
+    def entries(self) -> int:
+        return self.state.entries() + sum(queue.count() for queue in self.timers.values())
+
+    def keyframe(self) -> Any:
+        return self.watermark, self.snapshot(), self.state.key
+
+    def rewind(self, frame: Any) -> None:
+        self.watermark, part, self.state.key = frame
+        self.restore(part)
+
+    def shown_state(self) -> Iterable[StatePut]:
+        return self.state.shown()
+
+    def shown_timers(self) -> Iterable[TimerSet]:
+        return [
+            self._timer_set(clock, timestamp, key, namespace)
+            for clock, queue in self.timers.items()
+            for timestamp, key, namespace in queue.items()
+        ]
+
+
+def redistribute_keyed(
+    parts: list[Any], owner: Callable[[Any], int], parallelism: int
+) -> list[KeyedPart]:
+    """Tables and timers go to the subtask that owns their key group."""
+    present = [part for part in parts if part]
+    tables = split_tables(merge_tables([part.tables for part in present]), owner, parallelism)
+    event: list[Timers] = [{} for _ in range(parallelism)]
+    processing: list[Timers] = [{} for _ in range(parallelism)]
+    for part in present:
+        for source, target in ((part.event, event), (part.processing, processing)):
+            for timestamp, held in source.items():
+                for key, namespace in held:
+                    target[owner(key)].setdefault(timestamp, {})[key, namespace] = None
+    return list(map(KeyedPart, tables, event, processing))

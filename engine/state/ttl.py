@@ -1,0 +1,60 @@
+"""Time to live of keyed state, on the engine's clock.
+
+Source: Flink's `StateTtlConfig` and `TtlStateFactory`. The expiry of a value is kept in a table beside it, so that a
+snapshot holds both.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from engine.state.keyed_state import KeyedState
+
+
+class Ttl(NamedTuple):
+    """milliseconds: how long a value lives after its last update, or its last read if `on_read`.
+
+    return_expired: an expired value that is still there is returned once more.
+    clean_snapshots: expired values are left out of snapshots.
+    incremental: how many entries each access looks at, to remove those that have expired; 0 for none.
+    """
+
+    milliseconds: int
+    on_read: bool = False
+    return_expired: bool = False
+    clean_snapshots: bool = False
+    incremental: int = 0
+
+
+class Expiry:
+    """When the values of one table expire: (key, entry or None) -> ms of the clock."""
+
+    __slots__ = ("_state", "_table", "ttl")
+
+    def __init__(self, state: KeyedState, name: str, ttl: Ttl) -> None:
+        self._state = state
+        self._table = state.table(f"{name} (expiry)", "expiry")
+        self.ttl = ttl
+
+    def touch(self, key: Any, entry: Any = None) -> None:
+        self._table.setdefault(key, {})[entry] = self._state.now() // 1000 + self.ttl.milliseconds
+
+    def forget(self, key: Any, entry: Any = None) -> None:
+        held = self._table.get(key)
+        if held is not None:
+            held.pop(entry, None)
+            if not held:
+                del self._table[key]
+
+    def expired(self, key: Any, entry: Any = None) -> bool:
+        expiry = self._table.get(key, {}).get(entry)
+        return expiry is not None and expiry <= self._state.now() // 1000
+
+    def candidates(self) -> list[tuple[Any, Any]]:
+        """Up to `incremental` expired (key, entry), the longest untouched first."""
+        if not self.ttl.incremental:
+            return []
+        looked_at = [(key, entry) for key, held in self._table.items() for entry in held][
+            : self.ttl.incremental
+        ]
+        return [(key, entry) for key, entry in looked_at if self.expired(key, entry)]
