@@ -7,13 +7,56 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from engine.datastream.common import Time, WatermarkStrategy
 from engine.datastream.connectors import read_lines
-from engine.datastream.data_stream import DataStream
+from engine.datastream.data_stream import DataStream, WindowedStream
+from engine.datastream.joins import IntervalJoin, Joined, co_group, interval_join, join
 from engine.datastream.transformation import caller
+from engine.datastream.window import WindowAssigner, span
 from engine.errors import InvalidJob
+from engine.event_time.evictors import CountEvictor, DeltaEvictor, Evictor, TimeEvictor
+from engine.event_time.triggers import EventTimeTrigger
+from engine.event_time.watermarks import WatermarkSpec
+from engine.event_time.windows import SessionWindows
 from engine.operators.source import Broken, Skip, SplitData
 
 Stream = TypeVar("Stream", bound=DataStream)
+
+__all__ = [
+    "CountEvictor",
+    "CsvSource",
+    "DeltaEvictor",
+    "Evictor",
+    "IntervalJoin",
+    "Joined",
+    "NamedSink",
+    "SkipRow",
+    "TimeEvictor",
+    "co_group",
+    "describe",
+    "interval_join",
+    "join",
+    "non_touching_sessions",
+    "punctuated",
+    "with_retractions",
+]
+
+
+def punctuated(watermark: Callable[[Any, int | None], int | None]) -> WatermarkStrategy:
+    """A strategy that asks `watermark(value, timestamp)` about each record: a watermark in ms, or None."""
+    return WatermarkStrategy(WatermarkSpec(None, None, punctuated=watermark))
+
+
+def with_retractions(windowed: WindowedStream) -> WindowedStream:
+    """Results become pairs (True, result); a window that fires again first takes back what it gave: (False, result)."""
+    return windowed.retracting()
+
+
+def non_touching_sessions(gap: Time) -> WindowAssigner:
+    """Event-time sessions that merge only where they overlap, as in Beam; Flink merges those that touch, too."""
+    milliseconds = gap.to_milliseconds()
+    spec = SessionWindows(milliseconds, touching=False)
+    return WindowAssigner(spec, EventTimeTrigger(), f"session {span(milliseconds)}, not touching")
 
 
 class SkipRow(Exception):

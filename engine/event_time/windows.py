@@ -143,7 +143,7 @@ def merge_windows(
     Flink: TimeWindow.mergeWindows.
     """
     groups: list[tuple[TimeWindow, list[TimeWindow]]] = []
-    for window in sorted(windows):
+    for window in sorted(set(windows)):
         if groups and intersects(groups[-1][0], window):
             cover, members = groups[-1]
             groups[-1] = (

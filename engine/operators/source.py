@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from engine.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, STATUS, Element
+from engine.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, STATUS, WATERMARK, Element
 from engine.errors import InvalidJob
 from engine.event_time.watermarks import PROBE_INTERVAL, Combined, IdleTimer, WatermarkSpec
 from engine.events import (
@@ -66,7 +66,13 @@ class Wait(NamedTuple):
     milliseconds: int
 
 
-SCRIPT: frozenset[type] = frozenset({At, EmitWatermark, SetIdle, Wait})
+class Raw(NamedTuple):
+    """A watermark or status element that is sent as it is, whatever this split has said before."""
+
+    element: Element
+
+
+SCRIPT: frozenset[type] = frozenset({At, EmitWatermark, SetIdle, Wait, Raw})
 
 
 class SplitData(NamedTuple):
@@ -243,7 +249,7 @@ class SourceOperator(Operator):
             split.timer.count += 1
             if not self.probing:
                 self._probe_later()
-        if kind is not SetIdle and split.idle:
+        if kind is not SetIdle and kind is not Raw and split.idle:
             self._set_status(split, False, out)
         if kind is At:
             return by_value(entry.value), entry.timestamp, True
@@ -270,7 +276,12 @@ class SourceOperator(Operator):
                 self.trace.events.append(
                     ScriptRead(self.context.subtask, split.id, split.offset - 1, text(entry))
                 )
-            if kind is EmitWatermark:
+            if kind is Raw:
+                if entry.element[0] == WATERMARK:
+                    out.append(entry.element)
+                else:
+                    self.broadcast(entry.element)
+            elif kind is EmitWatermark:
                 self._raise_split(split, entry.timestamp, out)
             elif kind is SetIdle:
                 self._set_status(split, entry.idle, out)
