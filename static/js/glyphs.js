@@ -29,6 +29,19 @@ export function keyStyle(key) {
 
 const keyClass = ({ hue, ring }) => (hue === null ? "key-none" : `key-${hue}${ring ? " key-ring" : ""}`);
 
+let knownKeys = new Set();
+
+/** The keys that the lab names: results that are keyed no more are coloured by the one that they speak of. */
+export function setKeys(names) {
+  knownKeys = new Set(names);
+}
+
+/** The first quoted word of a result that is one of the lab's keys: ('B6', '02-07 06:00', 14) is about B6. */
+function keyIn(text) {
+  for (const [, word] of text.matchAll(/['"]([^'"]{1,40})['"]/g)) if (knownKeys.has(word)) return word;
+  return null;
+}
+
 /** What an element is drawn as. `result`: it was sent by an operator whose output is results. */
 export function markOf(element, result = false) {
   const { kind } = element;
@@ -36,7 +49,8 @@ export function markOf(element, result = false) {
   if (kind === "barrier") return { kind, label: String(element.checkpoint), title: titleOf(element) };
   if (kind === "end") return { kind, label: "", title: titleOf(element) };
   const shape = result && element.brief ? "result" : "record";
-  return { kind: shape, ...keyStyle(element.key), label: element.brief ?? "", title: titleOf(element) };
+  const key = element.key ?? (result ? keyIn(element.text) : null);
+  return { kind: shape, ...keyStyle(key), label: element.brief ?? "", title: titleOf(element) };
 }
 
 /** The chip at the tail of a queue that does not fit: "+3", with a purple edge if a barrier is among them. */

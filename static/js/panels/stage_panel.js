@@ -138,8 +138,9 @@ function place(layout, view, zoom) {
   for (const [id, button] of lanes) box(button, layout.channels[id].lane);
 
   const heading = (x, y, width, className, markup) => ({ x, y, width, className, markup });
-  const all = layout.columns.map((column) => heading(column.x, column.y ?? 8, column.width, "head-column", headingHtml(column.vertices)));
-  if (!layout.vertical) for (const edge of layout.edges) all.push(heading(edge.x + 12, 8, edge.width - 20, "head-edge", edgeHtml(edge.edges)));
+  const lines = layout.twoLines ? " two-lines" : "";
+  const all = layout.columns.map((column) => heading(column.x, column.y ?? 6, lines ? column.wide : column.width, `head-column${lines}`, headingHtml(column.vertices)));
+  if (!layout.vertical) for (const edge of layout.edges) all.push(heading(edge.x + 14, 6, edge.width - 20, "head-edge", edgeHtml(edge.edges)));
   parts.heads.replaceChildren(...all.map((one) => {
     const element = document.createElement("div");
     element.className = one.className;
@@ -173,7 +174,7 @@ function move({ state, layout, places, facts, before, still }) {
     }
     const taken = was.get(facts.taken.get(name));
     if (taken) moves.push({ ...common, mark: taken.mark, from: taken.distance, to: -14, fade: true });
-    lifted.push(overs.get(name).lastChild);
+    lifted.push(overs.get(name).lastChild, unders.get(name));
   }
   if (!moves.length) return;
   for (const group of lifted) group.classList.add("lifted");
