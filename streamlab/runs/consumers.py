@@ -34,6 +34,7 @@ class RunConsumer(AsyncWebsocketConsumer):
         self.outbox: Outbox | None = None
         self.mine = False
         self.refused = 0
+        self.said_hello = False
         self.tasks: set[asyncio.Task[Any]] = set()
         self.owner = await database_sync_to_async(owner_of)(self.scope)
         self.visitor_key = self.owner.visitor or secrets.token_hex(8)
@@ -43,7 +44,7 @@ class RunConsumer(AsyncWebsocketConsumer):
 
     async def wait_for_hello(self) -> None:
         await asyncio.sleep(self.hello_seconds)
-        if self.live is None:
+        if not self.said_hello:
             await self.refuse(RunError("hello_late", seconds=self.hello_seconds))
 
     async def disconnect(self, code: int) -> None:
@@ -114,18 +115,35 @@ class RunConsumer(AsyncWebsocketConsumer):
         if self.live is not None:
             raise RunError("hello_twice")
         check_version(protocol)
-        live = await self.here.open(self.run_id)
-        self.mine = self.owner.owns(live.run)
-        self.outbox = Outbox(
-            send=self.send,
-            view=live.view_frame,
-            marks=lambda: live.marks,
-            credit=credit,
-        )
-        self.outbox.on_drained = live.player.drained
-        await live.attach(self.outbox, mine=self.mine, have=have)
+        self.said_hello = True
+        attached = False
+        while not attached:
+            live = await self.here.open(self.run_id)
+            self.mine = self.owner.owns(live.run)
+            self.outbox = self.new_outbox(live, credit)
+            attached = await live.attach(self.outbox, mine=self.mine, have=have)
         self.live = live
-        self.in_background(self.outbox.run())
+        self.in_background(self.keep_sending(self.outbox))
+
+    def new_outbox(self, live: LiveRun, credit: int) -> Outbox:
+        outbox = Outbox(
+            send=self.send, view=live.view_frame, marks=lambda: live.marks, credit=credit
+        )
+        outbox.on_drained = live.player.drained
+        return outbox
+
+    async def keep_sending(self, outbox: Outbox) -> None:
+        while True:
+            try:
+                await outbox.run()
+            except RunError as error:  # there is no view to be had
+                outbox.view_taken()
+                await self.refuse(error)
+            except Exception:
+                logger.exception("run %s could not be shown", self.run_id)
+                outbox.view_taken()
+                await self.refuse(RunError("our_mistake"))
+            outbox.wake.set()  # whatever else waits
 
     async def credit(self, ref: None, n: int) -> None:
         self.outbox.grant(n)

@@ -39,6 +39,7 @@ Impossible = LearnerMistake  # what the engine answers to a choice that it canno
 RESUME_STEPS_MAX = 500  # more than this, and a view is shorter
 RUN_UNTIL_STEPS_MAX = 20_000
 SHOWN_STEPS_MAX = 200  # a run_until over fewer steps is shown step by step
+TRACED_STEPS = 64  # with events, at once: they take less than a slice
 NOTHING_MORE = "nothing more can happen"
 
 
@@ -155,21 +156,34 @@ class LiveRun:
 
     # ---- who looks ---------------------------------------------------------------------------------
 
-    async def attach(self, outbox: Outbox, *, mine: bool, have: int | None) -> None:
-        """Show the run to one more browser, from the step that it has where that is near."""
+    async def attach(self, outbox: Outbox, *, mine: bool, have: int | None) -> bool:
+        """Show the run to one more browser, from the step that it has where that is near.
+
+        False: this object was given up while the caller waited; the registry has another.
+        """
         async with self.lock:
+            if self.registry.runs.setdefault(self.id, self) is not self:
+                return False
             await self.ensure()
             family = await database_sync_to_async(selectors.run_family)(run=self.run)
             await outbox.send(self.welcome(mine=mine, family=family))
             outbox.marks_sent = len(self.marks)
             await outbox.send(protocol.encode("marks", marks=self.marks))
             if have is not None and 0 <= self.position - have <= RESUME_STEPS_MAX:
-                steps = self.steps_between(have, self.position)
+                steps = await self.missing(have)
                 outbox.put_batch(Batch(steps, self.position, self.head, self.describe_actions()))
             else:
                 outbox.want_view("start" if have is None else "resume")
             outbox.put_frame(self.status())
             self.viewers[outbox] = mine
+            return True
+
+    async def missing(self, have: int) -> list[Step]:
+        try:
+            return await self.steps_between(have, self.position)
+        except BaseException:  # the recording may stand anywhere
+            self.drop()
+            raise
 
     async def detach(self, outbox: Outbox) -> None:
         """The position is saved, and a run whose owner has left stands still."""
@@ -338,24 +352,34 @@ class LiveRun:
             raise RunError("memory_limit", limit=settings.RUN_MEMORY_MAX // 2**20)
         return settings.RUN_STEPS_MAX - recording.head
 
-    def advance(self, count: int) -> list[Step]:
+    async def advance(self, count: int) -> list[Step]:
         """Up to `count` steps, with events. Fewer where nothing more can happen."""
-        recording = self.recording
-        return [
-            self.encoded(trace) for trace in recording.step(min(count, self.room()), events=True)
-        ]
+        return await self.traced(min(count, self.room()))
 
-    def steps_between(self, start: int, end: int) -> list[Step]:
+    async def steps_between(self, start: int, end: int) -> list[Step]:
         """Regenerate recorded steps; the position is `end` afterwards."""
         if start == end:
             return []
         self.recording.seek(start)
-        return [self.encoded(trace) for trace in self.recording.step(end - start, events=True)]
+        return await self.traced(end - start)
+
+    async def traced(self, count: int) -> list[Step]:
+        steps: list[Step] = []
+        while count > 0:
+            wanted = min(count, TRACED_STEPS)
+            traces = self.recording.step(wanted, events=True)
+            steps += map(self.encoded, traces)
+            if len(traces) < wanted:
+                break
+            count -= wanted
+            if count > 0:
+                await asyncio.sleep(0)
+        return steps
 
     async def step(self, *, head: int, position: int, count: int) -> None:
         await self.player.stop()
         async with self.driving((head, position)):
-            steps = self.advance(count)
+            steps = await self.advance(count)
             if not steps:
                 raise RunError("nothing_possible")
             await self.save()
@@ -369,7 +393,7 @@ class LiveRun:
     async def play_steps(self, count: int) -> str:
         """For the player: returns why it cannot go on, or nothing."""
         async with self.driving():
-            steps = self.advance(count)
+            steps = await self.advance(count)
             await self.save()
             if steps:
                 self.say_last(steps)
@@ -378,8 +402,8 @@ class LiveRun:
     async def play_slice(self, pace: Pace) -> str:
         """For the player at full speed: as many steps as fit into a slice."""
         async with self.driving():
-            async with pace.slice(self.registry.turns, pace.steps) as count:
-                steps = self.advance(count)
+            async with pace.slice(self.registry.turns, TRACED_STEPS) as count:
+                steps = await self.advance(count)
             await self.save()
             if steps:
                 self.say_last(steps)
@@ -456,17 +480,17 @@ class LiveRun:
                     self.tell_status()
                     why = await self.run_slices(recording, until)
                     await self.save()
-                    self.show_since(position, asked=asked)
+                    await self.show_since(position, asked=asked)
         finally:
             self.tell_status(why)
 
-    def show_since(self, start: int, *, asked: Outbox) -> None:
+    async def show_since(self, start: int, *, asked: Outbox) -> None:
         """A short way is shown step by step, a long one as the view at its end."""
         end = self.recording.position
         if end == start:
             return
         if end - start <= SHOWN_STEPS_MAX:
-            self.say_last(self.steps_between(start, end))
+            self.say_last(await self.steps_between(start, end))
         else:
             self.go_to(end)
             self.note()

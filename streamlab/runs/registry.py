@@ -3,8 +3,8 @@
 import asyncio
 import logging
 import time
+import tomllib
 from collections.abc import Iterable
-from importlib import metadata
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -23,6 +23,7 @@ logger = logging.getLogger(__name__)
 
 LEASE_SECONDS = 5
 ROUND_SECONDS = 1.0  # between two rounds of housekeeping
+EXPIRY_SECONDS = 3600.0  # between two looks for expired runs; the first is at the start
 IN_USE_SECONDS = 60.0  # a run that was used less long ago is not evicted for another
 
 
@@ -55,6 +56,7 @@ class Registry:
 
     async def branch(self, parent: LiveRun, fork: Any, kind: str, payload: Any) -> LiveRun:
         """A new run out of `fork`, which has just taken the choice that differs."""
+        await self.make_room(parent)
         step = parent.position
         run = await database_sync_to_async(services.run_branch)(run_id=parent.id, fork_step=step)
         live = LiveRun(self, run)
@@ -139,10 +141,14 @@ class Registry:
     # ---- once a second -----------------------------------------------------------------------------
 
     async def keep_house(self) -> None:
+        expired_at = float("-inf")
         while True:
             await asyncio.sleep(ROUND_SECONDS)
             try:
                 await self.round()
+                if time.monotonic() - expired_at > EXPIRY_SECONDS:
+                    expired_at = time.monotonic()
+                    await database_sync_to_async(services.runs_expire)()
             except Exception:
                 logger.exception("housekeeping failed; it is tried again")
 
@@ -204,10 +210,9 @@ def by_use(live: LiveRun) -> tuple[bool, float]:
 
 
 def server_version() -> str:
-    try:
-        return metadata.version("streamlab")
-    except metadata.PackageNotFoundError:
-        return "0"
+    """From pyproject.toml: the project runs from its checkout and is not installed."""
+    project = tomllib.loads((settings.BASE_DIR / "pyproject.toml").read_text(encoding="utf-8"))
+    return str(project["project"]["version"])
 
 
 _registries: WeakKeyDictionary[asyncio.AbstractEventLoop, Registry] = WeakKeyDictionary()
