@@ -270,7 +270,8 @@ def channel_taker(subtask: Subtask, index: int) -> Taker:
         done = 0
         base = trace.step
         try:
-            if fanout is None:
+            if fanout is None or output.side:
+                # Records of side outputs and watermarks of the main output share channels: keep their order.
                 done = one_by_one(elements)
             else:
                 kinds = [element[0] for element in elements]
