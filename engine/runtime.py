@@ -13,7 +13,7 @@ from engine.clock import Clock
 from engine.commands import Command, FailSubtask, Rescale, TriggerCheckpoint
 from engine.deployment import Deployment, Slot, moved_key_groups
 from engine.elements import WATERMARK
-from engine.errors import ImpossibleAction, StreamLabError
+from engine.errors import ImpossibleAction, InvalidJob, StreamLabError
 from engine.events import (
     ClockAdvanced,
     Deployed,
@@ -31,7 +31,7 @@ from engine.operators.source import SourceOperator
 from engine.picture import deployed_picture
 from engine.scheduler import Policy, Scheduler, make_scheduler
 from engine.trace import Trace
-from engine.values import text
+from engine.values import text, without_addresses
 
 UNBOUNDED = 1 << 60
 
@@ -62,7 +62,9 @@ class Runtime:
         self.schedule: list[tuple[str, int]] | None = None
         """(action, elements taken) of every turn, where somebody set it to a list."""
         self._deploy()
-        self.deployment.open()
+        failed = self.deployment.open()
+        if failed:
+            raise _cannot_start(*failed)
         self._arm()
 
     @property
@@ -226,10 +228,8 @@ class Runtime:
         subtask = self.deployment.subtasks[slot.subtask or ""]
         subtask.checkpoint(checkpoint)
         if self.state == STOPPING:
-            # Stop with savepoint: nothing is read after the barrier.
-            for split in self.deployment.splits.values():
-                if split.id.startswith(f"{subtask.id}/"):
-                    self.readiness.blocked |= split.bit
+            # Stop with savepoint: after the barrier nothing is read, and no watermark follows it.
+            self.readiness.blocked |= self.deployment.inputs(subtask.id)
 
     def _deliver_acknowledgement(self, slot: Slot) -> None:
         checkpoint, part = self._deliver(slot, "acknowledge")
@@ -257,7 +257,7 @@ class Runtime:
     def _timer_due(self, slot: Slot) -> None:
         self.readiness.nonempty &= ~self.deployment.bit(slot.action)
         if slot.subtask is None:
-            if self.coordinator.pending is None:
+            if self.state == RUNNING and self.coordinator.pending is None:
                 self._trigger_checkpoint("checkpoint")
             self._wake(slot)
         else:
@@ -272,8 +272,10 @@ class Runtime:
 
     def subtask_finished(self) -> None:
         if all(subtask.finished for subtask in self.deployment.subtasks.values()):
+            self._abort_rescale("the job has finished")
             self._set_state(FINISHED, "all input has been processed")
             self.clock.clear()
+            self.readiness.nonempty &= ~self.deployment.timers
             self._update_clock_bit()
 
     def _set_state(self, state: str, reason: str) -> None:
@@ -287,7 +289,7 @@ class Runtime:
         if isinstance(error, StreamLabError):
             reason = str(error)
         else:
-            reason = f"{type(error).__name__}: {error}"
+            reason = _told(error)
         self._fail(subtask, text(reason))
         if self.failures > self.job.restart_attempts:
             self.readiness.rewind((0, 0, 0))
@@ -310,13 +312,15 @@ class Runtime:
             held.out.clear()
             held.operator.side.clear()
         self.clock.clear()
-        if self.rescale is not None:
-            if self.trace.events is not None:
-                self.trace.events.append(RescaleAborted(self.rescale.operator, f"{subtask} failed"))
-            self.rescale = None
+        self._abort_rescale(f"{subtask} failed")
         self.readiness.rewind((1 << self.deployment.restart, 0, 0))
         self.turn_left = 0
         self._set_state(RESTARTING, f"{subtask} failed: {reason}")
+
+    def _abort_rescale(self, reason: str) -> None:
+        if self.rescale is not None and self.trace.events is not None:
+            self.trace.events.append(RescaleAborted(self.rescale.operator, reason))
+        self.rescale = None
 
     def _restart(self) -> None:
         """Deploy anew: from the savepoint with another parallelism, or from the last completed checkpoint."""
@@ -341,13 +345,15 @@ class Runtime:
         )
         self.state, self.reason = RUNNING, ""
         self.turn, self.turn_left = -1, 0
-        self.deployment.open()
+        failed = self.deployment.open()
         self._arm()
         if self.trace.events is not None:
             self.trace.events.append(
                 Restored(latest.checkpoint if latest else None, self.attempt, why, moved)
             )
             self.trace.events.append(Deployed(*deployed_picture(self)))
+        if failed:
+            self.fail(*failed)
 
     # Commands
 
@@ -428,7 +434,7 @@ class Runtime:
             return self.state, f"the job has {self.state}", []
         if self.readiness.nonempty & bit:
             if self.readiness.blocked & bit:
-                if slot.split is not None:
+                if slot.channel is None:
                     return "stopping", "its source has stopped with a savepoint", []
                 subtask = self.deployment.subtasks[slot.subtask or ""]
                 received = getattr(subtask.alignment, "received", ())
@@ -534,3 +540,22 @@ class Runtime:
             for subtask in self.deployment.subtasks.values()
             for name in ("function", "aggregate", "window_function")
         )
+
+
+def _told(error: Exception) -> str:
+    """Type and message of what a user function raised, the same in every process."""
+    try:
+        return without_addresses(f"{type(error).__name__}: {error}")
+    except Exception:
+        return type(error).__name__
+
+
+def _cannot_start(subtask: str, error: Exception) -> Exception:
+    if isinstance(error, StreamLabError | NotImplementedError):
+        return error
+    return InvalidJob(
+        "open_failed",
+        f"open() of a function raised {_told(error)}.",
+        place=subtask,
+        mend="Mend the function's open method.",
+    )
