@@ -7,14 +7,15 @@ Sources: Flink's `ProcessOperator` and `KeyedProcessOperator`. A function yields
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from typing import Any
 
-from engine.elements import Element
+from engine.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, Element
 from engine.errors import InvalidJob
 from engine.event_time.timers import EventTimeTimers
 from engine.events import StatePut, TimerFired, TimerRemoved, TimerSet
 from engine.operators.base import Context
-from engine.operators.map import Stateless
+from engine.operators.map import MOST_RESULTS, Stateless, refuse_more
 from engine.operators.reduce import redistribute_tables
 from engine.operators.runtime_context import RuntimeContext
 from engine.state.key_groups import original
@@ -22,6 +23,8 @@ from engine.state.keyed_state import KeyedState, row_id
 from engine.values import Attached, by_value, text
 
 TIMERS = "timer"
+MOST_TIMERS = 200_000
+"""How many timers one watermark may fire: a timer that sets itself again at the end of time must not hang the engine."""
 
 
 class OutputTag:
@@ -128,13 +131,15 @@ class ProcessOperator(Stateless):
         """Append what a function yielded to the main output or to a side output."""
         if results is None:
             return
-        for result in results:
+        remaining = iter(results)
+        for result in islice(remaining, MOST_RESULTS):
             if type(result) is tuple and len(result) == 2 and isinstance(result[0], OutputTag):
                 self.side.setdefault(result[0].tag_id, []).append(
                     (0, by_value(result[1]), timestamp, None)
                 )
             else:
                 out.append((0, by_value(result), timestamp, None))
+        refuse_more(remaining, self.context.subtask)
 
     def process(self, records: Sequence[Element], out: list[Element]) -> None:
         call = self.call
@@ -162,10 +167,10 @@ class KeyedProcessOperator(ProcessOperator):
         return self.state.key
 
     def register_timer(self, timestamp: int) -> None:
-        if type(timestamp) is not int:
+        if type(timestamp) is not int or not MIN_TIMESTAMP <= timestamp <= MAX_TIMESTAMP:
             raise InvalidJob(
                 "timer_timestamp",
-                f"A timer's timestamp must be an integer in ms, not {timestamp!r}.",
+                f"A timer's timestamp must be an integer in ms that fits 64 bits, not {text(timestamp)}.",
                 place=self.context.subtask,
                 mend="Round it.",
             )
@@ -190,7 +195,16 @@ class KeyedProcessOperator(ProcessOperator):
     def on_watermark(self, timestamp: int, out: list[Element]) -> None:
         self.watermark = timestamp
         context = self.function_context
+        fired = 0
         while (due := self.timers.pop_due(timestamp)) is not None:
+            fired += 1
+            if fired > MOST_TIMERS:
+                raise InvalidJob(
+                    "too_many_timers",
+                    f"One watermark fired more than {MOST_TIMERS:,} timers: on_timer keeps setting timers that are due.",
+                    place=self.context.subtask,
+                    mend="Set no new timer once the watermark has passed the last record.",
+                )
             when, key = due
             self.state.key = key
             context.current_timestamp = when
