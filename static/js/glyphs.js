@@ -22,9 +22,14 @@ function hash(text) {
 export function keyStyle(key) {
   if (key === null || key === undefined) return { code: "", hue: null, ring: false };
   const slot = (hash(String(key)) >>> 0) % (2 * HUES);
-  const signs = [...String(key).replace(/^['"]|['"]$/g, "")];
-  const code = signs.length <= 3 ? signs.join("") : signs.slice(0, 2).join("") + signs[signs.length - 1];
-  return { code, hue: slot % HUES, ring: slot >= HUES };
+  return { code: codeOf(String(key).replace(/^['"]|['"]$/g, "")), hue: slot % HUES, ring: slot >= HUES };
+}
+
+/** Three signs of a key: its beginning, or beginning and end where the end is a number that tells keys apart. */
+function codeOf(key) {
+  const signs = [...key];
+  if (signs.length <= 3) return key;
+  return /\d$/.test(key) ? signs.slice(0, 2).join("") + signs[signs.length - 1] : signs.slice(0, 3).join("");
 }
 
 const keyClass = ({ hue, ring }) => (hue === null ? "key-none" : `key-${hue}${ring ? " key-ring" : ""}`);
@@ -50,6 +55,7 @@ export function markOf(element, result = false) {
   if (kind === "end") return { kind, label: "", title: titleOf(element) };
   const shape = result && element.brief ? "result" : "record";
   const key = element.key ?? (result ? keyIn(element.text) : null);
+  if (key === null && shape === "record") return { kind: shape, ...keyStyle(null), code: codeOf(element.brief ?? ""), label: "", title: titleOf(element) };
   return { kind: shape, ...keyStyle(key), label: element.brief ?? "", title: titleOf(element) };
 }
 

@@ -136,20 +136,29 @@ function lane(view, layout, name) {
 }
 
 const CARD_LEAST = 116;
+const CARD_MOST = 240;
 const ROW_GAP = 8;
+const WIDEST_LANE = 34;
+
+const cardAcross = (total, n) => Math.min(CARD_MOST, (total - 16 - (n - 1) * ROW_GAP) / n);
 
 function down(view, columns, width) {
-  const d = { ...DENSITIES[0], name: "full", pitch: 20, keyed: 36, plain: 18, split: 28, out: 0 };
   const pad = 8;
   const widest = Math.max(...columns.map((column) => column.ids.length));
   const total = Math.max(width, widest * CARD_LEAST + (widest - 1) * ROW_GAP + 2 * pad);
+  const narrowest = Math.min(...columns.flatMap((column) => column.ids.map((id) => {
+    const inputs = Object.keys(view.subtasks[id].inputs).length;
+    return inputs ? cardAcross(total, column.ids.length) / inputs - 4 : WIDEST_LANE;
+  })));
+  const glyph = narrowest < WIDEST_LANE / 2 ? 0 : Math.min(1, narrowest / WIDEST_LANE);
+  const d = { ...DENSITIES[0], glyph, lane: glyph ? 20 : 7, pitch: 20, keyed: 36, plain: 18, split: 28, out: 0 };
   const layout = { width: total, height: 0, vertical: true, density: d, twoLines: false, columns: [], edges: [], cards: {}, channels: {} };
   let y = 26;
   let gapAbove = 0;
   columns.forEach((column, i) => {
     layout.columns.push({ x: pad, y: i ? y - gapAbove + 10 : 5, width: total - 2 * pad, vertices: column.vertices });
     const n = column.ids.length;
-    const w = Math.min(240, (total - 2 * pad - (n - 1) * ROW_GAP) / n);
+    const w = cardAcross(total, n);
     const left = (total - n * w - (n - 1) * ROW_GAP) / 2;
     const h = Math.max(...column.ids.map((id) => cardHeight(view, id, d) + (Object.keys(view.subtasks[id].splits).length ? 18 : 0)));
     column.ids.forEach((id, j) => {
@@ -172,7 +181,7 @@ function hangingLane(view, layout, name) {
   const outs = outputs(view, from);
   const start = { x: Math.round(a.x + (a.width * (outs.indexOf(name) + 0.5)) / outs.length), y: a.y + a.height };
   const end = { x: Math.round(b.x + (b.width * (ins.indexOf(name) + 0.5)) / ins.length), y: b.y };
-  const wide = Math.min(34, b.width / ins.length - 4);
+  const wide = Math.min(WIDEST_LANE, b.width / ins.length - 4);
   const turn = start.y + Math.min(56, (end.y - start.y) * 0.36);
   const bend = turn - start.y;
   const points = sample(start, { x: start.x, y: start.y + bend * 0.6 }, { x: end.x, y: turn - bend * 0.6 }, { x: end.x, y: turn });

@@ -54,7 +54,7 @@ const REASONS = { credit: icons.credit, alignment: icons.lock };
 
 function impossibleHtml(state, action) {
   const { reason } = action;
-  return html`<li class="act off"><span class="picture">${picture(state.view, action)}</span><span class="what">${words(action, false)}</span><span class="reason ${reason.code}">${REASONS[reason.code] ?? icons.wait}<span>${reason.sentence}</span></span></li>`;
+  return html`<li class="act off" title="${action.label}: ${reason.sentence}"><span class="picture">${picture(state.view, action)}</span><span class="what">${words(action, false)}</span><span class="reason ${reason.code}">${REASONS[reason.code] ?? icons.wait}<span>${reason.sentence}</span></span></li>`;
 }
 
 /** The label, its route in a lighter tone: what moves matters more than where. */

@@ -85,7 +85,7 @@ function operatorCard(view, id, context) {
   const inputs = Object.entries(subtask.inputs);
   const value = timeValue(subtask.watermark);
   const narrow = context.width < 150;
-  const by = value === -Infinity ? (context.width < 135 ? "unknown" : "not known yet") : held.size && !(narrow && rose !== undefined) ? `${narrow ? "by" : "held by"} ${[...held].map((name) => shortName(view, senderOf(name))).join(", ")}` : "";
+  const by = value === -Infinity ? (context.width < 135 ? "unknown" : "not known yet") : held.size && !(narrow && rose !== undefined) ? `${narrow || (rose !== undefined && context.width < 175) ? "by" : "held by"} ${[...held].map((name) => shortName(view, senderOf(name))).join(", ")}` : "";
   const gauges = inputs.map(([name, input], i) => {
     const place = i === 0 ? "first" : i === inputs.length - 1 ? "last" : "";
     return inputHtml(view, name, input, { ...context, held: held.has(name) || held.size === 0, now: value, place, only: inputs.length === 1 });
@@ -152,9 +152,11 @@ function strip(view, id) {
   return html`<svg class="strip" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true"><path class="axis-tick" d="M0,5H100"/><rect class="strip-own" x="${x(from)}" y="2" width="${x(to + 1) - x(from)}" height="6"/>${ticks}</svg>`;
 }
 
-/** Column heading: name, parallelism and what the operator does. */
+/** Column heading: name, parallelism and what the operator does; names alone where operators share a column. */
 export function headingHtml(vertices) {
-  return html`${vertices.map((vertex, i) => html`${i ? html`<i> / </i>` : ""}<b>${vertex.name} ×${vertex.parallelism}</b> <span>${vertex.detail}</span>`)}`;
+  const name = (vertex) => html`<b>${vertex.name} ×${vertex.parallelism}</b>`;
+  if (vertices.length > 1) return html`${vertices.map((vertex, i) => html`${i ? " / " : ""}${name(vertex)}`)}`;
+  return html`${name(vertices[0])} <span>${vertices[0].detail}</span>`;
 }
 
 export const edgeHtml = (edges) =>
