@@ -113,7 +113,10 @@ function draw(now, changes) {
   for (const [panel] of panels) panel.update(now, changes);
   header.update(now, changes);
   inspector.update(now, changes);
-  if (now.connection.status === "open" || now.runId === null) root.dataset.ready = "true";
+  if (!root.dataset.ready && (now.connection.status === "open" || now.runId === null)) {
+    root.dataset.ready = "true";
+    performance.mark("ready");
+  }
   root.dataset.connection = now.connection.status;
 }
 
