@@ -183,6 +183,8 @@ class Subtask:
         )  # fmt: skip
 
     def rewind(self, frame: Any) -> None:
+        self.out.clear()  # a burst that raised leaves here what it had not sent yet
+        self.operator.side.clear()
         self.operator.rewind(frame[0])
         self.output.rewind(frame[1])
         self.valve.rewind(frame[2])
