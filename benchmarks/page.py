@@ -79,7 +79,11 @@ def main() -> None:
 def start_server(folder: str) -> tuple[subprocess.Popen[str], str]:
     environment = {**os.environ, "VAR_DIR": folder, "HOST": "127.0.0.1", "PORT": "0", "DEBUG": "0"}
     server = subprocess.Popen(
-        [sys.executable, "manage.py", "up"], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True
+        [sys.executable, "manage.py", "up"],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert server.stdout is not None
     deadline = time.monotonic() + START_SECONDS

@@ -59,6 +59,7 @@ const store = createStore({
   tableShown: false,
   projector: settings.read("projector") === "on",
   theme: root.dataset.theme,
+  inspectorWidth: 0,
   zone: boot.time_zone_minutes,
 });
 

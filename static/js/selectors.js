@@ -191,3 +191,16 @@ function missing(view, name, input, end, near) {
   const what = queue[at].kind === "end" ? "its end of input" : `watermark ${near(queue[at].timestamp)}`;
   return `${stands}; ${what} is ${ORDER[at] ?? `number ${at + 1}`} in its queue${gate}.`;
 }
+
+/** Why an input is blocked: a sentence, or null where it is not. */
+export function whyBlocked(view, name) {
+  const { to } = view.channels[name];
+  const { inputs, aligning } = view.subtasks[to];
+  if (!inputs[name]?.blocked || !aligning) return null;
+  const missing = Object.keys(inputs).filter((input) => !inputs[input].ended && !aligning.received.includes(input));
+  const places = missing.map((input) => {
+    const at = view.channels[input].queue.findIndex((element) => element.kind === "barrier" && element.checkpoint === aligning.checkpoint);
+    return `${senderOf(input)}, ${at < 0 ? "which has not sent it yet" : `where it is ${ORDER[at] ?? `number ${at + 1}`} in the queue`}`;
+  });
+  return `Barrier ${aligning.checkpoint} came here first. What follows on this input belongs to the next checkpoint, so it waits until barrier ${aligning.checkpoint} has come from ${list(places)}.`;
+}

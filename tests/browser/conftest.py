@@ -41,7 +41,9 @@ class Viewer:
 
     def expect_past(self, number: int) -> None:
         self.page.wait_for_function(
-            "n => Number(document.querySelector('.said .number').textContent) > n", arg=number, timeout=PATIENCE
+            "n => Number(document.querySelector('.said .number').textContent) > n",
+            arg=number,
+            timeout=PATIENCE,
         )
 
     @property

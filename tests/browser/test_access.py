@@ -27,7 +27,9 @@ SCREENS = [
 
 
 @pytest.mark.parametrize(("theme", "width", "height", "projector"), SCREENS)
-def test_axe_finds_nothing_grave(viewer: Viewer, theme: str, width: int, height: int, projector: bool) -> None:
+def test_axe_finds_nothing_grave(
+    viewer: Viewer, theme: str, width: int, height: int, projector: bool
+) -> None:
     page = viewer.page
     page.emulate_media(color_scheme=theme, reduced_motion="reduce")
     page.set_viewport_size({"width": width, "height": height})
@@ -56,7 +58,9 @@ def test_a_walk_by_keyboard_alone(viewer: Viewer) -> None:
     viewer.key("ArrowRight")
     viewer.expect_step(1)
     # The stage is one stop of Tab; arrows move inside it, and do not step.
-    page.evaluate("document.querySelector('#main').tabIndex = -1; document.querySelector('#main').focus()")
+    page.evaluate(
+        "document.querySelector('#main').tabIndex = -1; document.querySelector('#main').focus()"
+    )
     viewer.key("Tab")
     focused = "document.activeElement.dataset.item"
     assert page.evaluate(focused) == "window[0]"

@@ -48,7 +48,9 @@ def test_after_a_loss_it_says_what_it_has_and_asks_for_the_rest(modules: Page) -
 
 
 def test_waits_grow_and_are_spread(modules: Page) -> None:
-    waits = modules.evaluate(TRANSPORT, "return [0, 1, 2, 3, 20].map((n) => [backoff(n, () => 0), backoff(n, () => 1)])")
+    waits = modules.evaluate(
+        TRANSPORT, "return [0, 1, 2, 3, 20].map((n) => [backoff(n, () => 0), backoff(n, () => 1)])"
+    )
     assert waits == [[200, 400], [400, 800], [800, 1600], [1600, 3200], [7500, 15000]]
 
 
@@ -73,13 +75,16 @@ def test_credit_is_handed_back_in_portions(modules: Page) -> None:
 
 def test_an_old_page_does_not_come_back_by_itself(modules: Page) -> None:
     told, sockets = modules.evaluate(
-        TRANSPORT, 'transport.connect("ws://x/"); sockets[0].open(); sockets[0].lose(4002); run(); return [told, sockets.length]'
+        TRANSPORT,
+        'transport.connect("ws://x/"); sockets[0].open(); sockets[0].lose(4002); run(); return [told, sockets.length]',
     )
     assert told == ["connecting", "closed"]
     assert sockets == 1
 
 
-def test_a_killed_server_leaves_the_picture_and_comes_back_to_the_same_step(viewer: Viewer, server: Any) -> None:
+def test_a_killed_server_leaves_the_picture_and_comes_back_to_the_same_step(
+    viewer: Viewer, server: Any
+) -> None:
     page = viewer.page
     viewer.key(*["ArrowRight"] * 5)
     viewer.expect_step(5)
@@ -111,7 +116,9 @@ def test_every_refusal_is_shown_with_its_mend(viewer: Viewer) -> None:
     other.key("ArrowRight")
     other.expect_step(2)
     viewer.expect_step(2)
-    page.evaluate("""() => { document.querySelector('#actions [data-action]').dataset.action = 'take:nowhere>window[0]'; }""")
+    page.evaluate(
+        """() => { document.querySelector('#actions [data-action]').dataset.action = 'take:nowhere>window[0]'; }"""
+    )
     page.locator("#actions [data-action]").first.click()
     strip = page.locator(".caption .error")
     expect(strip).to_be_visible()
@@ -119,3 +126,21 @@ def test_every_refusal_is_shown_with_its_mend(viewer: Viewer) -> None:
     strip.get_by_role("button", name="Close").click()
     expect(strip).to_be_hidden()
     viewer.expect_step(2)
+
+
+def test_whoever_watches_a_run_of_somebody_else_cannot_drive_it(viewer: Viewer) -> None:
+    viewer.key("ArrowRight", "ArrowRight")
+    viewer.expect_step(2)
+    stranger = viewer.page.context.browser.new_context(viewport={"width": 1440, "height": 900})
+    guest = Viewer(stranger.new_page(), viewer.url)
+    guest.page.goto(viewer.page.url)
+    guest.wait_until_ready()
+    guest.expect_step(2)
+    expect(guest.page.locator(".aside")).to_contain_text("somebody else")
+    expect(guest.page.locator('[data-do="step"]')).to_have_attribute("aria-disabled", "true")
+    guest.key("ArrowRight", "1")
+    viewer.key("ArrowRight")
+    viewer.expect_step(3)
+    guest.expect_step(3)
+    expect(guest.page.locator(".caption .error")).to_be_hidden()
+    stranger.close()

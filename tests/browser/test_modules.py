@@ -7,7 +7,15 @@ ROOT = Path(__file__).resolve().parents[2]
 JS = ROOT / "static" / "js"
 LOADS = re.compile(r'^(?:import|export)\b[^;]*?from\s+"([^"]+)"', re.MULTILINE)
 CLASSIC = {"theme.js"}  # runs before the first paint, hence no module
-PURE = {"apply_event.js", "layout.js", "selectors.js", "format.js", "protocol.js", "messages.js", "store.js"}
+PURE = {
+    "apply_event.js",
+    "layout.js",
+    "selectors.js",
+    "format.js",
+    "protocol.js",
+    "messages.js",
+    "store.js",
+}
 
 
 def modules() -> dict[str, set[str]]:
@@ -28,7 +36,13 @@ def test_a_panel_knows_neither_the_wire_nor_another_panel() -> None:
     for name, loads in modules().items():
         if name.startswith("panels/"):
             assert not {load for load in loads if load.startswith("panels/")}, name
-            assert not loads & {"transport.js", "protocol.js", "driver.js", "messages.js", "main.js"}, name
+            assert not loads & {
+                "transport.js",
+                "protocol.js",
+                "driver.js",
+                "messages.js",
+                "main.js",
+            }, name
 
 
 def test_the_transport_knows_no_page() -> None:

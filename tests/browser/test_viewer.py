@@ -64,9 +64,19 @@ def test_play_pauses_and_speed_changes_while_playing(viewer: Viewer) -> None:
     stood = viewer.step
     viewer.page.wait_for_timeout(300)
     assert viewer.step == stood
+    # Choosing while the run plays stops it first: the choice is about the picture that is seen.
+    viewer.page.fill(".speed input", "4")
+    viewer.page.click('[data-do="play"]')
+    viewer.expect_past(stood + 1)
+    viewer.page.locator('#actions [data-action^="read:"]').first.click()
+    expect(viewer.page.locator('[data-do="play"]')).to_contain_text("Play")
+    expect(viewer.page.locator(".said .sentence")).to_contain_text("read")
+    expect(viewer.page.locator(".caption .error")).to_be_hidden()
 
 
-def test_the_first_visit_sees_a_window_fire_a_checkpoint_complete_and_a_failure(viewer: Viewer) -> None:
+def test_the_first_visit_sees_a_window_fire_a_checkpoint_complete_and_a_failure(
+    viewer: Viewer,
+) -> None:
     page = viewer.page
     page.get_by_role("button", name="Run until a window fires").click()
     viewer.expect_past(50)
@@ -101,7 +111,9 @@ def test_alignment_is_shown_while_it_lasts(viewer: Viewer) -> None:
         viewer.key("ArrowRight")
         viewer.expect_step(stood + 1)
     expect(gate.first).to_be_visible()
-    expect(viewer.page.locator(".card .status.checkpoint", has_text="aligning").first).to_be_visible()
+    expect(
+        viewer.page.locator(".card .status.checkpoint", has_text="aligning").first
+    ).to_be_visible()
     assert re.search(r"blocked|barrier", viewer.sentence)
 
 
@@ -120,7 +132,9 @@ def test_acting_in_the_past_branches_and_the_old_run_stays(viewer: Viewer) -> No
     back.click()
     viewer.wait_until_ready()
     assert viewer.page.url == old
-    viewer.page.wait_for_function("() => document.querySelector('.timeline input').max === '6'", timeout=PATIENCE)
+    viewer.page.wait_for_function(
+        "() => document.querySelector('.timeline input').max === '6'", timeout=PATIENCE
+    )
 
 
 def test_rescaling_moves_key_groups_and_draws_the_new_subtask(viewer: Viewer) -> None:
@@ -181,7 +195,9 @@ def test_a_lost_connection_is_said_and_mended(viewer: Viewer) -> None:
 
 def test_times_are_those_of_the_lab_in_any_browser(viewer: Viewer) -> None:
     page = viewer.page
-    hanoi = page.context.browser.new_context(timezone_id="Asia/Ho_Chi_Minh", locale="vi-VN", reduced_motion="reduce")
+    hanoi = page.context.browser.new_context(
+        timezone_id="Asia/Ho_Chi_Minh", locale="vi-VN", reduced_motion="reduce"
+    )
     other = Viewer(hanoi.new_page(), viewer.url).open()
     for one in (viewer, other):
         one.key(*["ArrowRight"] * 2)

@@ -22,7 +22,9 @@ const cards = new Map();
 const lanes = new Map();
 const unders = new Map();
 const overs = new Map();
-const drawn = { layout: null, places: new Map(), theme: "" };
+/** Size of the stage on the page, measured when it changes and not while drawing. */
+const room = { width: 0, height: 0 };
+const drawn = { layout: null, places: new Map() };
 let parts;
 let current = null;
 let read;
@@ -41,11 +43,16 @@ export function mount(element, { store, send }) {
     current = event.target.dataset.item;
     rove();
   });
-  new ResizeObserver(() => read().view && render(read(), false)).observe(parts.stage);
+  const measure = () => Object.assign(room, { width: parts.stage.clientWidth, height: parts.stage.clientHeight });
+  new ResizeObserver(() => {
+    measure();
+    render(read(), false);
+  }).observe(parts.stage);
+  measure();
 }
 
 export function update(state, changes) {
-  if (!state.view || !["view", "last", "selection", "theme", "projector", "tableShown"].some((name) => changes.has(name))) return;
+  if (!["view", "last", "selection", "theme", "projector", "tableShown"].some((name) => changes.has(name))) return;
   if (changes.has("theme")) parts.tokens.repaint();
   render(state, changes.has("view"));
 }
@@ -53,10 +60,10 @@ export function update(state, changes) {
 function render(state, stepped) {
   const { view, before, last } = state;
   const zoom = state.projector ? PROJECTOR_SCALE : 1;
-  const width = Math.floor(parts.stage.clientWidth / zoom);
+  const width = Math.floor(room.width / zoom);
   if (!width) return;
   const vertical = width < NARROW;
-  const size = { width, height: vertical ? 0 : Math.floor(parts.stage.clientHeight / zoom), vertical };
+  const size = { width, height: vertical ? 0 : Math.floor(room.height / zoom), vertical };
   const layout = layoutFor(view, size);
   const facts = stepFacts(last);
   const moved = layout !== drawn.layout;

@@ -1,7 +1,7 @@
 // Keyed state of the selected subtask as a table, with what the last step added, changed and removed marked in a gutter;
 // or, when a channel is selected, its queue.
 
-import { emitsResults, openWindows, arrow } from "../selectors.js";
+import { arrow, emitsResults, openWindows, whyBlocked } from "../selectors.js";
 import { html, setHtml } from "../svg.js";
 import { inline, inlineKey, markOf } from "../glyphs.js";
 import { count, span, time, timeValue, watermark } from "../format.js";
@@ -91,6 +91,7 @@ function timersNote(subtask) {
 function queueTable(view, name) {
   const channel = view.channels[name];
   const results = emitsResults(view, channel.from);
+  const why = whyBlocked(view, name);
   return html`<table class="table"><caption class="vh">Queue of ${arrow(name)}, head first</caption><thead><tr><th class="right">place</th><th></th><th>element, head first</th><th class="right">event time</th></tr></thead><tbody>${channel.queue.slice(0, ROWS_SHOWN).map((element, i) =>
-    html`<tr><td class="num right">${i + 1}</td><td>${inline(markOf(element, results))}</td><td class="text">${element.text || element.kind}</td><td class="num right">${element.timestamp === null || element.kind === "end" ? "" : element.kind === "watermark" ? watermark(element.timestamp) : time(element.timestamp)}</td></tr>`)}</tbody></table><p class="note">${channel.queue.length ? "" : "Empty. "}Room for ${channel.capacity}; ${count(channel.taken, "element")} taken so far.</p>`;
+    html`<tr><td class="num right">${i + 1}</td><td>${inline(markOf(element, results))}</td><td class="text">${element.text || element.kind}</td><td class="num right">${element.timestamp === null || element.kind === "end" ? "" : element.kind === "watermark" ? watermark(element.timestamp) : time(element.timestamp)}</td></tr>`)}</tbody></table><p class="note">${channel.queue.length ? "" : "Empty. "}Room for ${channel.capacity}; ${count(channel.taken, "element")} taken so far.</p>${why ? html`<div class="why"><b>Why is this input blocked?</b> ${why}</div>` : ""}`;
 }

@@ -11,7 +11,7 @@ const RIGHT = 18;
 const LEAST_STEPS = 40;
 const LOW = "(max-height: 780px) and (min-width: 1100px)";
 
-let body;
+let width = 0;
 let parts;
 let read;
 let tell;
@@ -20,7 +20,6 @@ let dragging = false;
 let wanted = null;
 
 export function mount(element, { store, send }) {
-  body = element;
   read = () => store.state;
   tell = send;
   setHtml(element, html`<svg class="line" role="img"></svg><div class="branches"></div><input class="vh" type="range" min="0" aria-label="Step of the run">`);
@@ -39,7 +38,11 @@ export function mount(element, { store, send }) {
       wanted = null;
     });
   }
-  new ResizeObserver(() => read().view && draw(read())).observe(element);
+  new ResizeObserver(() => {
+    width = element.clientWidth;
+    draw(read());
+  }).observe(element);
+  width = element.clientWidth;
 }
 
 function scrub(event) {
@@ -51,7 +54,7 @@ function scrub(event) {
 }
 
 export function update(state, changes) {
-  if (state.view && ["position", "head", "marks", "run", "projector"].some((name) => changes.has(name))) draw(state);
+  if (["position", "head", "marks", "run", "projector"].some((name) => changes.has(name))) draw(state);
 }
 
 /** A round number of steps that leaves room to grow: the axis moves rarely. */
@@ -62,7 +65,6 @@ function extent(head) {
 }
 
 function draw(state) {
-  const width = body.clientWidth;
   if (!width) return;
   const narrow = width < 560;
   const left = state.projector ? 108 : narrow ? 46 : 84;
