@@ -14,7 +14,7 @@ from engine.testing import keyed_state, run_to_idle, written
 from .nasty_jobs import NASTY_POLICIES, make_nasty_job, nasty_commands, nasty_specs
 
 NASTY = settings(
-    max_examples=int(os.environ.get("STREAMLAB_LAW_EXAMPLES", "50")),
+    max_examples=int(os.environ.get("STREAMLAB_LAW_EXAMPLES", "30")),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
