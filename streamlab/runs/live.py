@@ -14,7 +14,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from channels.db import database_sync_to_async
 from django.conf import settings
 
 from engine import ENGINE_VERSION, LearnerMistake, StepTrace, StreamLabError, WouldBranch
@@ -106,7 +105,7 @@ class LiveRun:
         return self.recording
 
     async def rebuild(self) -> None:
-        stored = await database_sync_to_async(load)(self.id)
+        stored = await self.registry.database(load, self.id)
         try:
             recording = recordings.open_recording(
                 lab=stored.lab,
@@ -165,7 +164,7 @@ class LiveRun:
             if self.registry.runs.setdefault(self.id, self) is not self:
                 return False
             await self.ensure()
-            family = await database_sync_to_async(selectors.run_family)(run=self.run)
+            family = await self.registry.database(selectors.run_family, run=self.run)
             await outbox.send(self.welcome(mine=mine, family=family))
             outbox.marks_sent = len(self.marks)
             await outbox.send(protocol.encode("marks", marks=self.marks))
@@ -317,7 +316,7 @@ class LiveRun:
         if not await self.registry.acquire(self):
             raise RunError("elsewhere", seconds=self.registry.lease_seconds)
         self.leased = True
-        stored = await database_sync_to_async(selectors.run_get)(run_id=self.id)
+        stored = await self.registry.database(selectors.run_get, run_id=self.id)
         if (stored.head, stored.position) != (self.head, self.stored_position):
             await self.start_over()
             raise RunError("stale", position=self.position, head=self.head)

@@ -2,6 +2,7 @@
 
 import functools
 import importlib.util
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import ModuleType
@@ -23,6 +24,10 @@ POLICIES = {
     "manual": "manual",
 }
 JOB_NAME = "main job"
+GRAPHS_MAX = 32
+
+_graphs: OrderedDict[str, JobGraph] = OrderedDict()
+_unshared: set[str] = set()  # names of jobs whose functions cannot be copied
 
 __all__ = ["ENGINE_VERSION", "POLICIES", "Recording", "StepTrace"]
 
@@ -38,16 +43,34 @@ def job_module(path: Path) -> ModuleType:
     return module
 
 
+def build_graph(lab: LabSpec, parameters: dict[str, Any]) -> JobGraph:
+    env = StreamExecutionEnvironment()
+    job_module(lab.job_path).build(env, dict(parameters), str(lab.data_dir))
+    return env.get_job_graph(JOB_NAME)
+
+
 def graph_factory(lab: LabSpec, parameters: dict[str, Any]) -> Callable[[], JobGraph]:
-    """Builds the job anew at each call, as a restart of the job would."""
-    module = job_module(lab.job_path)
+    """Runs of one bundle and the same parameters share a graph, and with it the parsed input.
 
-    def build() -> JobGraph:
-        env = StreamExecutionEnvironment()
-        module.build(env, dict(parameters), str(lab.data_dir))
-        return env.get_job_graph(JOB_NAME)
+    A graph only describes the job: each subtask of each run makes its own copy of its function. The
+    functions of some jobs cannot be copied; then every run gets a graph of its own.
+    """
+    name = f"{lab.digest} {sorted(parameters.items())}"
 
-    return build
+    def factory() -> JobGraph:
+        if name in _unshared:
+            return build_graph(lab, parameters)
+        if name not in _graphs:
+            _graphs[name] = build_graph(lab, parameters)
+            if len(_graphs) > GRAPHS_MAX:
+                _graphs.popitem(last=False)
+        _graphs.move_to_end(name)
+        return _graphs[name]
+
+    if name not in _graphs and name not in _unshared and Recording(factory).replay_only:
+        _unshared.add(name)
+        _graphs.pop(name)
+    return factory
 
 
 def open_recording(

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from channels.db import database_sync_to_async
 from django.conf import settings
 
 from streamlab.runs import logs, selectors, services
+from streamlab.runs.database import DatabaseThread
 from streamlab.runs.errors import RunError
 from streamlab.runs.leases import new_holder
 from streamlab.runs.limits import creation_rate, message_rate
@@ -34,6 +34,7 @@ class Registry:
         self.holder = new_holder()
         self.lease_seconds = LEASE_SECONDS
         self.runs: dict[str, LiveRun] = {}
+        self.database = DatabaseThread()
         self.writer = Writer()
         self.turns = Turns()
         self.visitor_rate = message_rate()
@@ -50,7 +51,7 @@ class Registry:
         if self.housekeeper is None or self.housekeeper.done():
             self.housekeeper = asyncio.create_task(self.keep_house())
         if run_id not in self.runs:
-            run = await database_sync_to_async(selectors.run_get)(run_id=run_id)
+            run = await self.database(selectors.run_get, run_id=run_id)
             self.runs.setdefault(run_id, LiveRun(self, run))
         return self.runs[run_id]
 
@@ -58,7 +59,7 @@ class Registry:
         """A new run out of `fork`, which has just taken the choice that differs."""
         await self.make_room(parent)
         step = parent.position
-        run = await database_sync_to_async(services.run_branch)(run_id=parent.id, fork_step=step)
+        run = await self.database(services.run_branch, run_id=parent.id, fork_step=step)
         live = LiveRun(self, run)
         async with live.lock:
             live.times, live.recording = parent.times, fork
@@ -119,22 +120,20 @@ class Registry:
     # ---- leases and positions ----------------------------------------------------------------------
 
     async def acquire(self, live: LiveRun) -> bool:
-        return await database_sync_to_async(services.lease_acquire)(
-            run_id=live.id, holder=self.holder, seconds=self.lease_seconds
+        return await self.database(
+            services.lease_acquire, run_id=live.id, holder=self.holder, seconds=self.lease_seconds
         )
 
     async def release(self, live: LiveRun) -> None:
         if live.leased:
             live.leased = False
-            await database_sync_to_async(services.leases_release)(
-                holder=self.holder, run_ids=[live.id]
-            )
+            await self.database(services.leases_release, holder=self.holder, run_ids=[live.id])
 
     async def save_positions(self, runs: Iterable[LiveRun]) -> None:
         moved = [live for live in runs if live.leased and live.position != live.stored_position]
         if moved:
             positions = [(live.id, live.position) for live in moved]
-            await database_sync_to_async(services.positions_save)(positions)
+            await self.database(services.positions_save, positions)
             for live, (_, position) in zip(moved, positions, strict=True):
                 live.stored_position = position
 
@@ -148,7 +147,7 @@ class Registry:
                 await self.round()
                 if time.monotonic() - expired_at > EXPIRY_SECONDS:
                     expired_at = time.monotonic()
-                    await database_sync_to_async(services.runs_expire)()
+                    await self.database(services.runs_expire)
             except Exception:
                 logger.exception("housekeeping failed; it is tried again")
 
@@ -156,8 +155,8 @@ class Registry:
         runs = list(self.runs.values())
         await self.save_positions(runs)
         if any(live.leased for live in runs):
-            await database_sync_to_async(services.leases_renew)(
-                holder=self.holder, seconds=self.lease_seconds
+            await self.database(
+                services.leases_renew, holder=self.holder, seconds=self.lease_seconds
             )
         await self.follow([live for live in runs if live.viewers and not live.leased])
         now = time.monotonic()
@@ -176,9 +175,7 @@ class Registry:
         if not watched:
             self.seen_elsewhere = {}
             return
-        places = await database_sync_to_async(selectors.run_places)(
-            run_ids=[live.id for live in watched]
-        )
+        places = await self.database(selectors.run_places, run_ids=[live.id for live in watched])
         seen, self.seen_elsewhere = self.seen_elsewhere, places
         for live in watched:
             place = places.get(live.id)
@@ -200,7 +197,8 @@ class Registry:
             await live.player.stop()
         await self.save_positions(self.runs.values())
         await self.writer.close()
-        await database_sync_to_async(services.leases_release)(holder=self.holder)
+        await self.database(services.leases_release, holder=self.holder)
+        await self.database.close()
         self.runs.clear()
 
 

@@ -12,9 +12,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from channels.db import database_sync_to_async
-
 from streamlab.runs import services
+from streamlab.runs.database import DatabaseThread
 from streamlab.runs.errors import RunError
 from streamlab.runs.services import Growth
 
@@ -33,7 +32,8 @@ class Writer:
         append: Callable[[Sequence[Growth]], services.Written] = services.log_append,
     ) -> None:
         self.gather = gather
-        self.append = database_sync_to_async(append)
+        self.append = append
+        self.database = DatabaseThread()  # a commit never waits behind what others read
         self.waiting: list[tuple[Growth, asyncio.Future[None]]] = []
         self.wake = asyncio.Event()
         self.task: asyncio.Task[None] | None = None
@@ -65,7 +65,7 @@ class Writer:
 
     async def write(self, batch: list[tuple[Growth, "asyncio.Future[None]"]]) -> None:
         try:
-            written = await self.append([growth for growth, _ in batch])
+            written = await self.database(self.append, [growth for growth, _ in batch])
         except Exception:
             logger.exception("%d runs could not be saved", len(batch))
             for _, done in batch:
@@ -81,6 +81,7 @@ class Writer:
             await asyncio.sleep(self.gather / 2)
         if self.task is not None:
             self.task.cancel()
+        await self.database.close()
 
 
 def settle(done: "asyncio.Future[Any]", error: Exception | None) -> None:

@@ -290,7 +290,7 @@ async def test_a_step_that_cannot_be_saved_is_not_taken(run: Run, connect: Conne
     here = registry.registry()
     append = here.writer.append
 
-    async def full(growths: Any) -> None:
+    def full(growths: Any) -> None:
         raise OSError("disk full")
 
     ada = await connect(run)
