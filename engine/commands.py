@@ -35,7 +35,7 @@ _FIELDS: dict[str, tuple[type[Any], dict[str, type]]] = {
 
 def parse_command(data: Any) -> Command:
     """A command from its JSON form, {"kind": ..., fields}; LearnerMistake says what does not fit."""
-    if not isinstance(data, dict) or data.get("kind") not in _FIELDS:
+    if not isinstance(data, dict) or data.get("kind") not in tuple(_FIELDS):
         raise LearnerMistake(
             "unknown_command",
             "There is no such command.",

@@ -57,6 +57,8 @@ class Deployment:
         self.subtasks: dict[str, Subtask] = {}
         self.splits: dict[str, Split] = {}
         self.rows: dict[str, Rows] = {}
+        self.timers = 0
+        """The bits of what the clock makes possible."""
         self._seed = seed
         self._attempt = attempt
         self._credits = {plan.id: Credit() for plan in self.graph.subtasks}
@@ -156,9 +158,11 @@ class Deployment:
             self._add(Slot(f"ack:{subtask.id}", "ack", subtask.id, None, None))
         for subtask in self.subtasks.values():
             if subtask.operator.uses_clock:
-                self._add(Slot(f"timer:{subtask.id}", "timer", subtask.id, None, None))
+                bit = 1 << self._add(Slot(f"timer:{subtask.id}", "timer", subtask.id, None, None))
+                self._credits[subtask.id].inputs |= bit
+                self.timers |= bit
         if self.job.checkpoint_interval is not None:
-            self._add(Slot("timer:coordinator", "timer", None, None, None))
+            self.timers |= 1 << self._add(Slot("timer:coordinator", "timer", None, None, None))
         self.restart = self._add(Slot("restart", "restart", None, None, None))
         self.clock = self._add(Slot("clock", "clock", None, None, None))
         self.first_choice = (1 << self.restart) - 1
@@ -226,11 +230,20 @@ class Deployment:
             for index, part in enumerate(spread):
                 self.subtasks[subtask_id(vertex.id, index)].operator.restore(part)
 
-    def open(self) -> None:
-        """Open every function and make every split readable."""
-        for subtask in self.subtasks.values():
-            subtask.operator.open()
+    def inputs(self, subtask: str) -> int:
+        """The bits of what needs credit of a subtask: its channels, or its splits and periodic watermarks."""
+        return self._credits[subtask].inputs
+
+    def open(self) -> tuple[str, Exception] | None:
+        """Open every function and make every split readable; returns (subtask, error) where the first function raised."""
         self.readiness.rewind((self.split_bits(), 0, 0))
+        failed: tuple[str, Exception] | None = None
+        for subtask in self.subtasks.values():
+            try:
+                subtask.operator.open()
+            except Exception as error:
+                failed = failed or (subtask.id, error)
+        return failed
 
 
 def moved_key_groups(job: JobGraph, before: dict[str, int], after: dict[str, int]) -> int:

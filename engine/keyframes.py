@@ -17,6 +17,7 @@ from engine.commands import command_data, parse_command
 from engine.errors import EngineBug, InvalidJob, LearnerMistake, WouldBranch
 from engine.events import Event
 from engine.graph.job_graph import JobGraph
+from engine.operators.sink import ResultLog
 from engine.picture import picture
 from engine.runtime import UNBOUNDED, Runtime
 from engine.scheduler import Policy
@@ -277,12 +278,19 @@ class Recording:
     def _run(self, n: int) -> int:
         runtime = self._runtime
         start = runtime.step
+        schedule = runtime.schedule
+        turns = len(schedule or ())
         try:
             return runtime.run(n)
         except RetryAtomically:
             # A function raised inside a burst: go back and take the same steps one by one, to fail at the right one.
+            runtime.schedule = None
+            runtime.trace.forget_marks()
             self._go_back(start)
             runtime = self._runtime
+            runtime.schedule = schedule
+            if schedule is not None:
+                del schedule[turns:]
             runtime.most = 1
             try:
                 return runtime.run(n)
@@ -300,6 +308,9 @@ class Recording:
         last = self._frames[-1][0]
         if position >= last + self._interval and not self.replay_only:
             frame = runtime.keyframe()
+            if not runtime.copyable():
+                self.replay_only = True
+                return
             self._frames.append((position, frame))
             entries = sum(
                 subtask.operator.entries() for subtask in runtime.deployment.subtasks.values()
@@ -307,7 +318,6 @@ class Recording:
             queued = sum(len(channel.queue) for channel in runtime.deployment.channels.values())
             wanted = (entries + queued) * BYTES_AN_ENTRY // BYTES_A_STEP
             self._interval = min(MOST_INTERVAL, max(FIRST_INTERVAL, wanted - wanted % 500))
-            self.replay_only = not runtime.copyable()
 
     def _digest(self, index: int) -> None:
         found = digest.parts(self._runtime)
@@ -406,8 +416,8 @@ class Recording:
         if not self.replay_only:
             copy._frames = [(step, frame) for step, frame in self._frames if step <= position]
             for name, log in self._runtime.logs.items():
-                if name in copy._runtime.logs:
-                    copy._runtime.logs[name].results = log.results[: log.cursor]
+                copied = copy._runtime.logs.setdefault(name, ResultLog())
+                copied.results = log.results[: log.cursor]
             copy._runtime.trace.marks = [
                 mark for mark in self._runtime.trace.marks if mark[0] <= position
             ]

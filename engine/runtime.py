@@ -13,7 +13,7 @@ from engine.clock import Clock
 from engine.commands import Command, FailSubtask, Rescale, TriggerCheckpoint
 from engine.deployment import Deployment, Slot, moved_key_groups
 from engine.elements import MAX_TIMESTAMP, WATERMARK
-from engine.errors import ImpossibleAction, StreamLabError
+from engine.errors import ImpossibleAction, InvalidJob, StreamLabError
 from engine.event_time.watermarks import AlignmentGroup
 from engine.events import (
     ClockAdvanced,
@@ -33,7 +33,7 @@ from engine.operators.source import SourceOperator
 from engine.picture import deployed_picture
 from engine.scheduler import Policy, Scheduler, make_scheduler
 from engine.trace import Trace
-from engine.values import text
+from engine.values import text, without_addresses
 
 UNBOUNDED = 1 << 60
 
@@ -64,7 +64,9 @@ class Runtime:
         self.schedule: list[tuple[str, int]] | None = None
         """(action, elements taken) of every turn, where somebody set it to a list."""
         self._deploy()
-        self._open()
+        failed = self._open()
+        if failed:
+            raise _cannot_start(*failed)
 
     @property
     def step(self) -> int:
@@ -85,12 +87,16 @@ class Runtime:
         self.clock.wake(time, f"timer:{subtask}")
         self._update_clock_bit()
 
-    def _open(self) -> None:
-        """Open the functions of a new deployment and ask the clock for the periodic checkpoints."""
+    def _open(self) -> tuple[str, Exception] | None:
+        """Open the functions of a new deployment and ask the clock for the periodic checkpoints.
+
+        Returns (subtask, error) where the first function raised.
+        """
         self.clock.clear()
-        self.deployment.open()
+        failed = self.deployment.open()
         self._wake_coordinator()
         self._update_clock_bit()
+        return failed
 
     def _wake_coordinator(self) -> None:
         interval = self.job.checkpoint_interval
@@ -231,11 +237,9 @@ class Runtime:
         subtask = self.deployment.subtasks[slot.subtask or ""]
         subtask.checkpoint(checkpoint)
         if self.state == STOPPING:
-            # Stop with savepoint: nothing is read after the barrier.
+            # Stop with savepoint: after the barrier nothing is read, and no watermark follows it.
             subtask.stopped = True
-            for split in self.deployment.splits.values():
-                if split.id.startswith(f"{subtask.id}/"):
-                    self.readiness.blocked |= split.bit
+            self.readiness.blocked |= self.deployment.inputs(subtask.id)
 
     def _deliver_acknowledgement(self, slot: Slot) -> None:
         checkpoint, part = self._deliver(slot, "acknowledge")
@@ -263,7 +267,7 @@ class Runtime:
     def _timer_due(self, slot: Slot) -> None:
         more = False
         if slot.subtask is None:
-            if self.coordinator.pending is None:
+            if self.state == RUNNING and self.coordinator.pending is None:
                 self._trigger_checkpoint("checkpoint")
             self._wake_coordinator()
         else:
@@ -311,8 +315,10 @@ class Runtime:
 
     def subtask_finished(self) -> None:
         if all(subtask.finished for subtask in self.deployment.subtasks.values()):
+            self._abort_rescale("the job has finished")
             self._set_state(FINISHED, "all input has been processed")
             self.clock.clear()
+            self.readiness.nonempty &= ~self.deployment.timers
             self._update_clock_bit()
 
     def _set_state(self, state: str, reason: str) -> None:
@@ -326,7 +332,7 @@ class Runtime:
         if isinstance(error, StreamLabError):
             reason = str(error)
         else:
-            reason = f"{type(error).__name__}: {error}"
+            reason = _told(error)
         self._fail(subtask, text(reason))
         if self.failures > self.job.restart_attempts:
             self.readiness.rewind((0, 0, 0))
@@ -349,13 +355,15 @@ class Runtime:
             held.out.clear()
             held.operator.side.clear()
         self.clock.clear()
-        if self.rescale is not None:
-            if self.trace.events is not None:
-                self.trace.events.append(RescaleAborted(self.rescale.operator, f"{subtask} failed"))
-            self.rescale = None
+        self._abort_rescale(f"{subtask} failed")
         self.readiness.rewind((1 << self.deployment.restart, 0, 0))
         self.turn_left = 0
         self._set_state(RESTARTING, f"{subtask} failed: {reason}")
+
+    def _abort_rescale(self, reason: str) -> None:
+        if self.rescale is not None and self.trace.events is not None:
+            self.trace.events.append(RescaleAborted(self.rescale.operator, reason))
+        self.rescale = None
 
     def _restart(self) -> None:
         """Deploy anew: from the savepoint with another parallelism, or from the last completed checkpoint."""
@@ -380,12 +388,14 @@ class Runtime:
         )
         self.state, self.reason = RUNNING, ""
         self.turn, self.turn_left = -1, 0
-        self._open()
+        failed = self._open()
         if self.trace.events is not None:
             self.trace.events.append(
                 Restored(latest.checkpoint if latest else None, self.attempt, why, moved)
             )
             self.trace.events.append(Deployed(*deployed_picture(self)))
+        if failed:
+            self.fail(*failed)
 
     # Commands
 
@@ -466,8 +476,8 @@ class Runtime:
             return self.state, f"the job has {self.state}", []
         if self.readiness.nonempty & bit:
             if self.readiness.blocked & bit:
-                if slot.split is not None:
-                    if self.deployment.subtasks[slot.subtask or ""].stopped:
+                if slot.channel is None:
+                    if slot.split is None or self.deployment.subtasks[slot.subtask or ""].stopped:
                         return "stopping", "its source has stopped with a savepoint", []
                     return (
                         "alignment-group",
@@ -578,3 +588,22 @@ class Runtime:
             for subtask in self.deployment.subtasks.values()
             for name in ("function", "aggregate", "window_function")
         )
+
+
+def _told(error: Exception) -> str:
+    """Type and message of what a user function raised, the same in every process."""
+    try:
+        return without_addresses(f"{type(error).__name__}: {error}")
+    except Exception:
+        return type(error).__name__
+
+
+def _cannot_start(subtask: str, error: Exception) -> Exception:
+    if isinstance(error, StreamLabError | NotImplementedError):
+        return error
+    return InvalidJob(
+        "open_failed",
+        f"open() of a function raised {_told(error)}.",
+        place=subtask,
+        mend="Mend the function's open method.",
+    )

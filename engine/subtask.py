@@ -292,6 +292,8 @@ class Subtask:
 
     def rewind(self, frame: Any) -> None:
         operator, output, valves, combined, ended, scalars = frame
+        self.out.clear()  # a burst that raised leaves here what it had not sent yet
+        self.operator.side.clear()
         self.operator.rewind(operator)
         self.output.rewind(output)
         for valve, held in zip(self.valves, valves, strict=True):
@@ -385,7 +387,8 @@ def channel_taker(subtask: Subtask, index: int) -> Taker:
         done = 0
         base = trace.step
         try:
-            if fanout is None:
+            if fanout is None or output.side:
+                # Records of side outputs and watermarks of the main output share channels: keep their order.
                 done = one_by_one(elements)
             else:
                 kinds = [element[0] for element in elements]

@@ -48,3 +48,8 @@ class Trace:
             if known[1] == kind:
                 return
         self.marks.append((step, kind, text))
+
+    def forget_marks(self) -> None:
+        """Drop the marks beyond the frontier: the steps that made them are taken back."""
+        while self.marks and self.marks[-1][0] > self.frontier:
+            self.marks.pop()

@@ -8,7 +8,9 @@ reach, so that a keyframe or a snapshot copies the table and not its values.
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Hashable
+from types import FunctionType
 from typing import Any
 
 IMMUTABLE: frozenset[type] = frozenset(
@@ -17,6 +19,7 @@ IMMUTABLE: frozenset[type] = frozenset(
 """Types whose instances can be shared without a copy (a frozenset holds hashable, hence by convention immutable, items)."""
 
 TEXT_LIMIT = 200
+_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
 
 
 class Boxed:
@@ -95,7 +98,12 @@ def text(value: Any) -> str:
     if isinstance(value, str):
         shown = value
     else:
-        shown = _shown(value, 4)
+        try:
+            shown = _shown(value, 4)
+        except Exception:
+            shown = (
+                f"{type(value).__name__}(?)"  # showing a value is never the reason why a job fails
+            )
     return shown if len(shown) <= TEXT_LIMIT else shown[: TEXT_LIMIT - 1] + "…"
 
 
@@ -119,8 +127,23 @@ def _shown(value: Any, depth: int) -> str:
         return "{" + ", ".join(pairs) + "}"
     if kind in (set, frozenset):
         return "{" + ", ".join(sorted(_shown(item, depth - 1) for item in value)) + "}"
-    if "__repr__" not in {name for base in kind.__mro__[:-1] for name in vars(base)}:
+    method: Any = kind.__repr__
+    attributes = None
+    if method is object.__repr__ or hasattr(method, "__wrapped__"):  # the one of a dataclass
         attributes = getattr(value, "__dict__", {})
+    elif getattr(method, "__module__", "") == "collections" and hasattr(value, "_asdict"):
+        attributes = value._asdict()
+    if attributes is not None:
         inner = ", ".join(f"{name}={_shown(item, depth - 1)}" for name, item in attributes.items())
         return f"{kind.__name__}({inner})"
-    return repr(value)
+    if not isinstance(method, FunctionType) or method.__module__ == "collections":
+        # The repr of a subclass of a container shows sets in the order of their hashes.
+        for base in (tuple, dict, list, set, frozenset):
+            if isinstance(value, base):
+                return f"{kind.__name__}({_shown(base(value), depth - 1)})"
+    return without_addresses(repr(value))
+
+
+def without_addresses(shown: str) -> str:
+    """`shown` without the memory addresses that a default `__repr__` puts in, which differ from process to process."""
+    return _ADDRESS.sub("", shown)

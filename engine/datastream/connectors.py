@@ -76,4 +76,7 @@ def read_lines(path: str, charset: str = "UTF-8") -> list[str]:
             place=caller(),
             mend="Check the file and its encoding.",
         ) from None
-    return content.splitlines()
+    lines = content.split(
+        "\n"
+    )  # as a text editor counts them: splitlines() would cut at U+2028 and form feeds too
+    return lines if lines[-1] else lines[:-1]

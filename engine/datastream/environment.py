@@ -97,6 +97,13 @@ class StreamExecutionEnvironment:
         return self._parallelism
 
     def set_max_parallelism(self, max_parallelism: int) -> StreamExecutionEnvironment:
+        if type(max_parallelism) is not int or not 1 <= max_parallelism <= 32768:
+            raise InvalidJob(
+                "max_parallelism",
+                f"Max parallelism must be an integer from 1 to 32768, not {max_parallelism!r}.",
+                place=caller(),
+                mend="Flink's default is 128.",
+            )
         self._max_parallelism = max_parallelism
         return self
 
@@ -166,7 +173,15 @@ class StreamExecutionEnvironment:
         """A source that reads these splits."""
         spec = strategy.spec()
         config = self._config
+        names = [split.name for split in splits]
         for split in splits:
+            if names.count(split.name) > 1:
+                raise InvalidJob(
+                    "split_name",
+                    f"Two splits of one source have the name {split.name!r}.",
+                    place=caller(),
+                    mend="Offsets are kept by name: give each file or split a name of its own.",
+                )
             if any(character in split.name for character in "[]>#/:"):
                 raise InvalidJob(
                     "split_name",

@@ -92,7 +92,7 @@ class CsvSource:
         return [SplitData(path.stem, self._entries(path)) for path in self._paths]
 
     def _entries(self, path: Path) -> list[Any]:
-        lines = read_lines(str(path))
+        lines = read_lines(str(path), "utf-8-sig")
         if not lines:
             raise InvalidJob(
                 "no_header",
@@ -100,11 +100,16 @@ class CsvSource:
                 place=f"{path.name}, line 1",
                 mend="Its first line must name the columns.",
             )
-        reader = csv.reader(lines)
+        reader = csv.reader(f"{line}\n" for line in lines)
         header = next(reader)
         entries: list[Any] = []
-        for fields in reader:
-            line = reader.line_num
+        while reader.line_num < len(lines):
+            line = reader.line_num + 1
+            try:
+                fields = next(reader)
+            except csv.Error as error:
+                entries.append(self._bad(path, line, str(error)))
+                continue
             if not fields:
                 continue
             if len(fields) != len(header):

@@ -12,6 +12,8 @@ from engine.graph.job_graph import Edge, JobGraph, Vertex
 from engine.network.partitioners import Partitioner
 from engine.operators.base import keep_nothing
 
+_PACKAGE = "engine.datastream."
+
 
 class Input(NamedTuple):
     """One input of an operator to be: from where, how connected, which side output, and to which gate."""
@@ -46,11 +48,7 @@ class Transformation:
 def caller() -> str:
     """File and line of the job that called into this package, for error messages."""
     frame = sys._getframe(1)
-    while frame is not None and "/engine/datastream/" in frame.f_code.co_filename.replace(
-        "\\", "/"
-    ):
-        if frame.f_back is None:
-            break
+    while frame.f_globals.get("__name__", "").startswith(_PACKAGE) and frame.f_back is not None:
         frame = frame.f_back
     name = frame.f_code.co_filename.replace("\\", "/").rpartition("/")[2]
     return f"{name}, line {frame.f_lineno}"

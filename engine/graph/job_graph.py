@@ -101,14 +101,23 @@ class JobGraph:
                 "The job has no operators.",
                 mend="Start with env.from_source or env.from_collection.",
             )
-        if not 1 <= self.buffers <= 65_536:
+        if type(self.buffers) is not int or not 1 <= self.buffers <= 65_536:
             raise InvalidJob(
                 "buffers",
-                f"{self.buffers} buffers per channel are not possible: 1 to 65,536 are.",
+                f"{self.buffers!r} buffers per channel are not possible: 1 to 65,536 are.",
                 mend="Leave the default of 8.",
             )
         graph = self.networkx()
-        if len(graph) != len(self.vertices):
+        known = {vertex.id for vertex in self.vertices}
+        for edge in self.edges:
+            if not {edge.source, edge.target} <= known:
+                raise InvalidJob(
+                    "unknown_operator",
+                    f"An edge leads from {edge.source!r} to {edge.target!r}, and the job has not both.",
+                    place=f"{edge.source} -> {edge.target}",
+                    mend=f"The job has {', '.join(sorted(known))}.",
+                )
+        if len(known) != len(self.vertices):
             raise InvalidJob(
                 "duplicate_operator",
                 "Two operators have the same id.",

@@ -137,15 +137,17 @@ class ResultPartition:
             self._traced(action)
 
     def _traced(self, action: Callable[[], Any]) -> None:
-        """Run `action` and announce what it put into the channels."""
+        """Run `action` and announce what it put into the channels, also where a user's selector raised half-way."""
         before = [len(channel.queue) for channel in self.channels]
-        action()
-        collected = self.trace.events
-        assert collected is not None
-        for channel, start in zip(self.channels, before, strict=True):
-            for number, element in enumerate(islice(channel.queue, start, None), start):
-                shown = shown_element(channel, channel.taken + number, element, self.brief)
-                collected.append(events.ElementEmitted(channel.name, shown))
+        try:
+            action()
+        finally:
+            collected = self.trace.events
+            assert collected is not None
+            for channel, start in zip(self.channels, before, strict=True):
+                for number, element in enumerate(islice(channel.queue, start, None), start):
+                    shown = shown_element(channel, channel.taken + number, element, self.brief)
+                    collected.append(events.ElementEmitted(channel.name, shown))
 
     def keyframe(self) -> list[Any]:
         return [route.keyframe() for route in self.routes]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any, ClassVar, NamedTuple
 
-from engine.elements import Element
+from engine.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, Element
 from engine.errors import InvalidJob
 from engine.event_time.timers import TimerQueue, Timers
 from engine.events import StatePut, TimerFired, TimerRemoved, TimerSet
@@ -19,6 +19,8 @@ from engine.values import text
 
 EVENT = "event"
 PROCESSING = "processing"
+MOST_TIMERS = 200_000
+"""How many timers one watermark may fire: a timer that sets itself again at the end of time must not hang the engine."""
 
 
 class KeyedPart(NamedTuple):
@@ -50,10 +52,10 @@ class KeyedOperator(Operator):
 
     def set_timer(self, clock: str, timestamp: int, namespace: Hashable = None) -> None:
         """Register a timer of the current key, in ms of the event or the processing clock."""
-        if type(timestamp) is not int:
+        if type(timestamp) is not int or not MIN_TIMESTAMP <= timestamp <= MAX_TIMESTAMP:
             raise InvalidJob(
                 "timer_timestamp",
-                f"A timer's timestamp must be an integer in ms, not {text(timestamp)}.",
+                f"A timer's timestamp must be an integer in ms that fits 64 bits, not {text(timestamp)}.",
                 place=self.context.subtask,
                 mend="Round it.",
             )
@@ -77,7 +79,16 @@ class KeyedOperator(Operator):
         """Fire every event-time timer that is due, in order; one that a timer sets for the past fires too."""
         self.watermark = timestamp
         queue = self.timers[EVENT]
+        fired = 0
         while (due := queue.pop_due(timestamp)) is not None:
+            fired += 1
+            if fired > MOST_TIMERS:
+                raise InvalidJob(
+                    "too_many_timers",
+                    f"One watermark fired more than {MOST_TIMERS:,} timers: on_timer keeps setting timers that are due.",
+                    place=self.context.subtask,
+                    mend="Set no new timer once the watermark has passed the last record.",
+                )
             self._fire(EVENT, due, out)
 
     def on_clock(self, now: int, out: list[Element]) -> bool:

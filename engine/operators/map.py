@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from engine.elements import Element
+from engine.errors import InvalidJob
 from engine.operators.base import Context, Operator
 from engine.operators.runtime_context import RuntimeContext
 from engine.operators.user_function import UserFunction
 from engine.values import IMMUTABLE, by_value
+
+MOST_RESULTS = 100_000
+"""How many results a function may make of one record: a loop without an end must not hang the engine."""
+_NONE = object()
+
+
+def refuse_more(remaining: Iterator[Any], place: str) -> None:
+    """InvalidJob where there are still results after `MOST_RESULTS` were taken."""
+    if next(remaining, _NONE) is not _NONE:
+        raise InvalidJob(
+            "too_many_results",
+            f"A function made more than {MOST_RESULTS:,} results of one record or timer.",
+            place=place,
+            mend="Let its loop end.",
+        )
 
 
 class Stateless(Operator):
@@ -68,5 +85,7 @@ class FlatMapOperator(Stateless):
         for _, value, timestamp, _ in records:
             results = call(value)
             if results is not None:
-                for result in results:
+                remaining = iter(results)
+                for result in islice(remaining, MOST_RESULTS):
                     out.append((0, by_value(result), timestamp, None))
+                refuse_more(remaining, self.context.subtask)

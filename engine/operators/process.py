@@ -7,12 +7,14 @@ yields values; what it yields as a pair (OutputTag, value) goes to that side out
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any
 
 from engine.elements import Element
 from engine.errors import InvalidJob
 from engine.operators.base import Context, Operator
 from engine.operators.keyed import EVENT, PROCESSING, KeyedOperator
+from engine.operators.map import MOST_RESULTS, refuse_more
 from engine.operators.runtime_context import RuntimeContext
 from engine.operators.user_function import UserFunction
 from engine.state.key_groups import original
@@ -42,13 +44,15 @@ def collect(
     """Append what a function yielded to the main output or to a side output."""
     if results is None:
         return
-    for result in results:
+    remaining = iter(results)
+    for result in islice(remaining, MOST_RESULTS):
         if type(result) is tuple and len(result) == 2 and isinstance(result[0], OutputTag):
             operator.side.setdefault(result[0].tag_id, []).append(
                 (0, by_value(result[1]), timestamp, None)
             )
         else:
             out.append((0, by_value(result), timestamp, None))
+    refuse_more(remaining, operator.context.subtask)
 
 
 class TimerService(Attached):

@@ -35,8 +35,12 @@ class UserFunction:
             opener(runtime_context)
 
     def keyframe(self) -> dict[str, Any] | None:
-        attributes = getattr(self.instance, "__dict__", None)
-        if attributes is None or not self.copyable or not _is_instance(self.instance):
+        holder = _holder(self.instance)
+        if holder is None or not self.copyable:
+            return None
+        attributes = getattr(holder, "__dict__", None)
+        if attributes is None:
+            self.copyable = not hasattr(type(holder), "__slots__")
             return None
         if not attributes:
             return {}
@@ -49,15 +53,18 @@ class UserFunction:
 
     def rewind(self, frame: dict[str, Any] | None) -> None:
         if frame is not None:
-            attributes = self.instance.__dict__
+            attributes = _holder(self.instance).__dict__
             memo: dict[Any, Any] = {ATTACHED: self.attached}
             attributes.clear()
             attributes.update(copy.deepcopy(frame, memo))
 
 
-def _is_instance(function: Any) -> bool:
-    """Whether attributes belong to this subtask: those of a plain function or a class are everybody's."""
-    return not (
-        isinstance(function, type)
-        or type(function).__name__ in ("function", "builtin_function_or_method", "method")
+def _holder(function: Any) -> Any:
+    """The object whose attributes belong to this subtask, or None: those of a plain function or a class are everybody's."""
+    if type(function).__name__ == "method":
+        function = function.__self__
+    if isinstance(function, type):
+        return None
+    return (
+        None if type(function).__name__ in ("function", "builtin_function_or_method") else function
     )

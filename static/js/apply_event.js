@@ -4,6 +4,7 @@
 // before, so `previous.subtasks[id] === next.subtasks[id]` means "nothing happened here".
 
 const RESULTS_KEPT = 20;
+const CHECKPOINTS_KEPT = 20;
 
 /** A view under construction. `at(...path)` returns the object there, copied first if it belongs to an older view. */
 class Draft {
@@ -30,13 +31,14 @@ class Draft {
     return this.at("subtasks", id);
   }
 
-  part(event) {
-    return this.at("checkpoints", event.checkpoint, "subtasks", event.subtask);
+  /** A subtask's part of a checkpoint; null where the checkpoint is no longer kept, or never waited for it. */
+  part({ checkpoint, subtask }) {
+    if (!this.view.checkpoints[checkpoint]?.subtasks[subtask]) return null;
+    return this.at("checkpoints", checkpoint, "subtasks", subtask);
   }
 }
 
-const sameMessage = (a, b) =>
-  a.to === b.to && a.from === b.from && a.kind === b.kind && a.checkpoint === b.checkpoint;
+const sameMessage = (a, b) => Object.keys(b).every((name) => a[name] === b[name]);
 
 function removeRow(draft, event, table) {
   delete draft.at("subtasks", event.subtask, table)[event.row];
@@ -45,8 +47,8 @@ function removeRow(draft, event, table) {
 const nothing = () => {};
 
 const FOLDS = {
-  Deployed(draft, { job, graph, subtasks, channels, messages }) {
-    Object.assign(draft.view, { job, graph, subtasks, channels, messages: messages ?? [] });
+  Deployed(draft, { job, graph, subtasks, channels }) {
+    Object.assign(draft.view, { job, graph, subtasks, channels, messages: [] });
   },
   ClockAdvanced(draft, { time }) {
     draft.view.time = time;
@@ -102,7 +104,10 @@ const FOLDS = {
   },
   CheckpointTriggered(draft, { checkpoint, kind, subtasks }) {
     const part = () => ({ status: "waiting", first_barrier: null, snapshot: null, acknowledged: null, bytes: 0 });
-    draft.at("checkpoints")[checkpoint] = {
+    const checkpoints = draft.at("checkpoints");
+    const kept = Object.keys(checkpoints);
+    if (kept.length >= CHECKPOINTS_KEPT) delete checkpoints[kept.reduce((a, b) => (Number(a) < Number(b) ? a : b))];
+    checkpoints[checkpoint] = {
       kind, status: "triggered", reason: "", triggered: draft.view.step, ended: null, bytes: 0,
       subtasks: Object.fromEntries(subtasks.map((id) => [id, part()])),
     };
@@ -117,23 +122,24 @@ const FOLDS = {
   },
   BarrierArrived(draft, event) {
     const part = draft.part(event);
-    part.first_barrier ??= draft.view.step;
-    const inputs = Object.values(draft.view.subtasks[event.subtask].inputs);
-    if (part.status === "waiting" && inputs.length > 1) part.status = "aligning";
+    if (!part || part.first_barrier !== null) return;
+    part.first_barrier = draft.view.step;
+    if (Object.keys(draft.view.subtasks[event.subtask].inputs).length > 1) part.status = "aligning";
   },
   InputBlocked(draft, { subtask, input, checkpoint }) {
     draft.at("subtasks", subtask, "inputs", input).blocked = true;
-    const received = draft.view.subtasks[subtask].aligning?.received ?? [];
+    const aligning = draft.view.subtasks[subtask].aligning;
+    const received = aligning?.checkpoint === checkpoint ? aligning.received : [];
     draft.subtask(subtask).aligning = { checkpoint, received: [...received, input] };
   },
   InputsReleased(draft, { subtask }) {
     release(draft, subtask);
   },
   SnapshotTaken(draft, event) {
-    Object.assign(draft.part(event), { status: "snapshotted", snapshot: draft.view.step, bytes: event.bytes });
+    Object.assign(draft.part(event) ?? {}, { status: "snapshotted", snapshot: draft.view.step, bytes: event.bytes });
   },
   SnapshotAcknowledged(draft, event) {
-    Object.assign(draft.part(event), { status: "acknowledged", acknowledged: draft.view.step });
+    Object.assign(draft.part(event) ?? {}, { status: "acknowledged", acknowledged: draft.view.step });
   },
   CheckpointCompleted(draft, { checkpoint, bytes }) {
     Object.assign(draft.at("checkpoints", checkpoint), { status: "completed", ended: draft.view.step, bytes });
@@ -142,7 +148,7 @@ const FOLDS = {
   CheckpointAborted(draft, { checkpoint, reason }) {
     Object.assign(draft.at("checkpoints", checkpoint), { status: "aborted", reason, ended: draft.view.step });
   },
-  SubtaskFailed(draft, { subtask, reason }) {
+  SubtaskFailed(draft, { subtask }) {
     for (const id of Object.keys(draft.view.subtasks)) {
       draft.subtask(id).status = id === subtask ? "failed" : "cancelled";
       release(draft, id);
@@ -153,7 +159,6 @@ const FOLDS = {
       channel.queue = [];
     }
     draft.view.messages = [];
-    Object.assign(draft.at("job"), { state: "restarting", reason });
   },
   JobStateChanged(draft, { state, reason }) {
     Object.assign(draft.at("job"), { state, reason });

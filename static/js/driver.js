@@ -43,25 +43,35 @@ export function createDriver({ store, transport, post, go, copy }) {
     }
   }
 
+  const isPlaying = () => store.state.play.state !== "paused";
+
+  /** For what is asked of the picture as it stands: first the run stands still, and earlier requests are answered. */
+  function fromHere(build) {
+    if (isPlaying()) request(wire.pause);
+    if (waiting === null) request(build);
+    else if (later.length < MOST_QUEUED) later.push(() => request(build));
+  }
+
   const driving = {
     step() {
-      if (store.state.play.state !== "paused") transport.send(wire.pause(at()));
-      if (waiting !== null) queued = Math.min(MOST_QUEUED, queued + 1);
-      else request((place) => wire.step(place));
+      if (isPlaying()) request(wire.pause);
+      else if (waiting === null) request((place) => wire.step(place));
+      else queued = Math.min(MOST_QUEUED, queued + 1);
     },
-    choose: ({ action }) => request((place) => wire.choose(place, action)),
+    choose: ({ action }) => fromHere((place) => wire.choose(place, action)),
+    run_until: ({ until }) => fromHere((place) => wire.runUntil(place, until)),
+    // Counts for wherever a playing run is when it arrives.
     command: ({ command }) => request((place) => wire.command(place, command)),
-    run_until: ({ until }) => request((place) => wire.runUntil(place, until)),
     play: () => transport.send(wire.play(at(), store.state.play.rate)),
-    pause: () => transport.send(wire.pause(at())),
+    pause: () => request(wire.pause),
     seek: ({ step }) => transport.send(wire.seek(at(), step)),
     back: () => {
       if (store.state.position > 0) transport.send(wire.seek(at(), store.state.position - 1));
     },
     /** Command, then run until it has had its effect: one button of the first visit. */
     checkpoint_through() {
-      request((place) => wire.command(place, { kind: "checkpoint" }));
-      later.push(() => driving.run_until({ until: { kind: "checkpoint_completes" } }));
+      driving.command({ command: { kind: "checkpoint" } });
+      driving.run_until({ until: { kind: "checkpoint_completes" } });
     },
     share: () => share(),
   };
@@ -124,6 +134,7 @@ export function createDriver({ store, transport, post, go, copy }) {
       return;
     }
     const drive = driving[intent.type];
+    if (store.state.run && !store.state.run.mine) return;
     if (store.state.runId === null) {
       if (["back", "seek", "pause"].includes(intent.type)) return;
       later.push(() => drive(intent));

@@ -8,7 +8,8 @@ const MINUTE = 60_000;
 /** Below this a timestamp is taken for a plain number of a small example, not for a moment after 1970. */
 const FIRST_CALENDAR_TIME = 10_000_000_000;
 
-const isPlain = (ms) => shown.format === "milliseconds" || Math.abs(ms) < FIRST_CALENDAR_TIME;
+/** Whether a timestamp is shown as a number. */
+export const isPlain = (ms) => shown.format === "milliseconds" || Math.abs(ms) < FIRST_CALENDAR_TIME;
 
 const shown = { zone: 0, format: "time" };
 

@@ -22,12 +22,30 @@ function hash(text) {
 export function keyStyle(key) {
   if (key === null || key === undefined) return { code: "", hue: null, ring: false };
   const slot = (hash(String(key)) >>> 0) % (2 * HUES);
-  const signs = [...String(key).replace(/^['"]|['"]$/g, "")];
-  const code = signs.length <= 3 ? signs.join("") : signs.slice(0, 2).join("") + signs[signs.length - 1];
-  return { code, hue: slot % HUES, ring: slot >= HUES };
+  return { code: codeOf(String(key).replace(/^['"]|['"]$/g, "")), hue: slot % HUES, ring: slot >= HUES };
+}
+
+/** Three signs of a key: its beginning, or beginning and end where the end is a number that tells keys apart. */
+function codeOf(key) {
+  const signs = [...key];
+  if (signs.length <= 3) return key;
+  return /\d$/.test(key) ? signs.slice(0, 2).join("") + signs[signs.length - 1] : signs.slice(0, 3).join("");
 }
 
 const keyClass = ({ hue, ring }) => (hue === null ? "key-none" : `key-${hue}${ring ? " key-ring" : ""}`);
+
+let knownKeys = new Set();
+
+/** The keys that the lab names: results that are keyed no more are coloured by the one that they speak of. */
+export function setKeys(names) {
+  knownKeys = new Set(names);
+}
+
+/** The first quoted word of a result that is one of the lab's keys: ('B6', '02-07 06:00', 14) is about B6. */
+function keyIn(text) {
+  for (const [, word] of text.matchAll(/['"]([^'"]{1,40})['"]/g)) if (knownKeys.has(word)) return word;
+  return null;
+}
 
 /** What an element is drawn as. `result`: it was sent by an operator whose output is results. */
 export function markOf(element, result = false) {
@@ -36,7 +54,9 @@ export function markOf(element, result = false) {
   if (kind === "barrier") return { kind, label: String(element.checkpoint), title: titleOf(element) };
   if (kind === "end") return { kind, label: "", title: titleOf(element) };
   const shape = result && element.brief ? "result" : "record";
-  return { kind: shape, ...keyStyle(element.key), label: element.brief ?? "", title: titleOf(element) };
+  const key = element.key ?? (result ? keyIn(element.text) : null);
+  if (key === null && shape === "record") return { kind: shape, ...keyStyle(null), code: codeOf(element.brief ?? ""), label: "", title: titleOf(element) };
+  return { kind: shape, ...keyStyle(key), label: element.brief ?? "", title: titleOf(element) };
 }
 
 /** The chip at the tail of a queue that does not fit: "+3", with a purple edge if a barrier is among them. */

@@ -2,6 +2,8 @@
 
 import { html, icons, setHtml } from "./svg.js";
 
+const PADDING = 24;
+
 /** `panels`: {id: module with mount, update, title, summary}. `kept` remembers which are open. */
 export function createInspector(element, panels, context, kept) {
   const entries = Object.entries(panels).map(([id, panel]) => {
@@ -12,7 +14,7 @@ export function createInspector(element, panels, context, kept) {
     setHtml(details, html`<summary>${icons.chevron}<b>${panel.title}</b><span class="spring"></span><span class="meta"></span></summary><div class="panel-body"></div>`);
     const [summary, body] = details.children;
     panel.mount(body, context);
-    const entry = { id, panel, details, meta: summary.lastElementChild, stale: new Set() };
+    const entry = { id, panel, details, meta: summary.lastElementChild };
     details.addEventListener("toggle", () => {
       kept.write(id, details.open);
       if (details.open) refresh(entry);
@@ -28,15 +30,15 @@ export function createInspector(element, panels, context, kept) {
     if (state.view) entry.panel.update(state, everything);
   }
 
-  new ResizeObserver(() => {
-    for (const entry of entries) if (entry.details.open) refresh(entry);
-  }).observe(element);
+  // Reading a width while drawing would make the browser lay the page out once more per panel.
+  const measure = () => context.store.set({ inspectorWidth: Math.max(0, element.clientWidth - PADDING) });
+  new ResizeObserver(measure).observe(element);
+  measure();
 
   return {
     update(state, changes) {
-      const hidden = element.offsetParent === null;
+      if (!state.inspectorWidth) return;
       for (const { panel, details, meta } of entries) {
-        if (hidden) continue;
         meta.textContent = panel.summary(state);
         if (details.open) panel.update(state, changes);
       }

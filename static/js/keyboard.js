@@ -22,7 +22,7 @@ const KEYS = {
 
 function meaningOf(event) {
   const { key, target } = event;
-  if (key === " ") return target.closest("button, summary, a, input") ? null : "play";
+  if (key === " ") return target.closest("button, summary, a, input[type=checkbox]") ? null : "play";
   if ((key === "ArrowRight" || key === "ArrowLeft") && target.matches?.("input[type=range]")) return null;
   if (/^[1-9]$/.test(key)) return `action ${key}`;
   return KEYS[key] ?? null;

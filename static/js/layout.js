@@ -8,12 +8,15 @@ const PAD = 14;
 
 /** Three ways to draw cards, from roomy to dense; the first that fits is taken. */
 const DENSITIES = [
-  { name: "full", head: 24, watermark: 20, pitch: 24, lane: 20, glyph: 1, split: 30, out: 18, keyed: 32, plain: 20, gap: 5 },
-  { name: "compact", head: 21, watermark: 18, pitch: 19, lane: 16, glyph: 0.82, split: 17, out: 13, keyed: 0, plain: 0, gap: 6 },
+  { name: "full", head: 24, watermark: 20, pitch: 24, lane: 20, glyph: 1, split: 30, out: 18, keyed: 30, plain: 19, gap: 5 },
+  { name: "compact", head: 20, watermark: 17, pitch: 19, lane: 17, glyph: 0.9, split: 17, out: 13, keyed: 0, plain: 0, gap: 4 },
   { name: "dense", head: 19, watermark: 0, pitch: 9, lane: 7, glyph: 0, split: 11, out: 7, keyed: 0, plain: 0, gap: 5 },
 ];
 
 const SPLITS_SHOWN = 4;
+
+/** Below this height a heading has one line. */
+const LOW = 430;
 
 let cache = { key: "", value: null };
 
@@ -58,7 +61,7 @@ function cardHeight(view, id, d) {
 }
 
 function across(view, columns, width, height) {
-  const top = height < 430 ? 26 : 29;
+  const top = height < LOW ? 24 : 42;
   const room = height - top - 4;
   const heightOf = (column, d) => column.ids.reduce((sum, id) => sum + cardHeight(view, id, d) + d.gap, 0);
   const d = DENSITIES.find((one) => columns.every((column) => heightOf(column, one) <= room)) ?? DENSITIES[2];
@@ -71,11 +74,11 @@ function across(view, columns, width, height) {
   const total = Math.max(width, least);
   const share = (total - widths.reduce((a, b) => a + b, 0) - 2 * PAD) / (gaps.reduce((a, b) => a + b, 0) || 1);
 
-  const layout = { width: total, height: Math.max(height, top + tall + 4), vertical: false, density: d, top, columns: [], edges: [], cards: {}, channels: {} };
+  const layout = { width: total, height: Math.max(height, top + tall + 4), vertical: false, density: d, twoLines: height >= LOW, columns: [], edges: [], cards: {}, channels: {} };
   let x = PAD;
   columns.forEach((column, i) => {
     if (gaps.length === 0) x = (total - widths[0]) / 2;
-    layout.columns.push({ x, width: widths[i], vertices: column.vertices });
+    layout.columns.push({ x, width: widths[i], wide: widths[i] + (gaps[i] ?? 0) * share * 0.9, vertices: column.vertices });
     const spare = tall - column.ids.reduce((sum, id) => sum + cardHeight(view, id, d), 0);
     let y = top + spare / column.ids.length / 2;
     for (const id of column.ids) {
@@ -133,26 +136,37 @@ function lane(view, layout, name) {
 }
 
 const CARD_LEAST = 116;
+const CARD_MOST = 240;
 const ROW_GAP = 8;
+const WIDEST_LANE = 34;
+
+const cardAcross = (total, n) => Math.min(CARD_MOST, (total - 16 - (n - 1) * ROW_GAP) / n);
 
 function down(view, columns, width) {
-  const d = { ...DENSITIES[0], name: "full", pitch: 20, keyed: 36, plain: 18, split: 28, out: 0 };
   const pad = 8;
   const widest = Math.max(...columns.map((column) => column.ids.length));
   const total = Math.max(width, widest * CARD_LEAST + (widest - 1) * ROW_GAP + 2 * pad);
-  const layout = { width: total, height: 0, vertical: true, density: d, top: 26, columns: [], edges: [], cards: {}, channels: {} };
+  const narrowest = Math.min(...columns.flatMap((column) => column.ids.map((id) => {
+    const inputs = Object.keys(view.subtasks[id].inputs).length;
+    return inputs ? cardAcross(total, column.ids.length) / inputs - 4 : WIDEST_LANE;
+  })));
+  const glyph = narrowest < WIDEST_LANE / 2 ? 0 : Math.min(1, narrowest / WIDEST_LANE);
+  const d = { ...DENSITIES[0], glyph, lane: glyph ? 20 : 7, pitch: 20, keyed: 36, plain: 18, split: 28, out: 0 };
+  const layout = { width: total, height: 0, vertical: true, density: d, twoLines: false, columns: [], edges: [], cards: {}, channels: {} };
   let y = 26;
+  let gapAbove = 0;
   columns.forEach((column, i) => {
-    layout.columns.push({ x: pad, y: y - 21, width: total - 2 * pad, vertices: column.vertices });
+    layout.columns.push({ x: pad, y: i ? y - gapAbove + 10 : 5, width: total - 2 * pad, vertices: column.vertices });
     const n = column.ids.length;
-    const w = Math.min(240, (total - 2 * pad - (n - 1) * ROW_GAP) / n);
+    const w = cardAcross(total, n);
     const left = (total - n * w - (n - 1) * ROW_GAP) / 2;
     const h = Math.max(...column.ids.map((id) => cardHeight(view, id, d) + (Object.keys(view.subtasks[id].splits).length ? 18 : 0)));
     column.ids.forEach((id, j) => {
       layout.cards[id] = { x: Math.round(left + j * (w + ROW_GAP)), y, width: Math.round(w), height: h };
     });
     y += h;
-    if (i < columns.length - 1) y += crosses(view, column, columns[i + 1]) && n > 1 ? 176 : 140;
+    gapAbove = i < columns.length - 1 && crosses(view, column, columns[i + 1]) && n > 1 ? 176 : 140;
+    if (i < columns.length - 1) y += gapAbove;
   });
   layout.height = y + 10;
   for (const name of Object.keys(view.channels)) layout.channels[name] = hangingLane(view, layout, name);
@@ -167,7 +181,7 @@ function hangingLane(view, layout, name) {
   const outs = outputs(view, from);
   const start = { x: Math.round(a.x + (a.width * (outs.indexOf(name) + 0.5)) / outs.length), y: a.y + a.height };
   const end = { x: Math.round(b.x + (b.width * (ins.indexOf(name) + 0.5)) / ins.length), y: b.y };
-  const wide = Math.min(34, b.width / ins.length - 4);
+  const wide = Math.min(WIDEST_LANE, b.width / ins.length - 4);
   const turn = start.y + Math.min(56, (end.y - start.y) * 0.36);
   const bend = turn - start.y;
   const points = sample(start, { x: start.x, y: start.y + bend * 0.6 }, { x: end.x, y: turn - bend * 0.6 }, { x: end.x, y: turn });

@@ -9,6 +9,7 @@ import { listen } from "./keyboard.js";
 import { firstChoice } from "./messages.js";
 import { post } from "./post.js";
 import { setTimes } from "./format.js";
+import { setKeys } from "./glyphs.js";
 import { settings } from "./settings.js";
 import * as stage from "./panels/stage_panel.js";
 import * as table from "./panels/table_panel.js";
@@ -29,6 +30,7 @@ const byId = (id) => document.getElementById(id);
 const root = document.documentElement;
 const { preview } = boot;
 setTimes({ zone: boot.time_zone_minutes, format: boot.time_format });
+setKeys(Object.keys(boot.keys ?? {}));
 
 /** The picture in the page is the beginning of a run; where the visitor left it comes over the socket. */
 const firstSentence = boot.run === null ? preview.say ?? "" : "Opening your run where you left it…";
@@ -57,6 +59,7 @@ const store = createStore({
   tableShown: false,
   projector: settings.read("projector") === "on",
   theme: root.dataset.theme,
+  inspectorWidth: 0,
   zone: boot.time_zone_minutes,
 });
 
@@ -69,7 +72,8 @@ const transport = createTransport({
 });
 driver = createDriver({
   store,
-  transport, post,
+  transport,
+  post: (url, body) => post(url, body, boot.csrf),
   go: (url) => location.assign(url),
   copy: async (address) => {
     await copyText(address);
@@ -110,7 +114,10 @@ function draw(now, changes) {
   for (const [panel] of panels) panel.update(now, changes);
   header.update(now, changes);
   inspector.update(now, changes);
-  if (now.connection.status === "open" || now.runId === null) root.dataset.ready = "true";
+  if (!root.dataset.ready && (now.connection.status === "open" || now.runId === null)) {
+    root.dataset.ready = "true";
+    performance.mark("ready");
+  }
   root.dataset.connection = now.connection.status;
 }
 

@@ -11,6 +11,9 @@ function remember(log, entries) {
   return { sentences: log.sentences };
 }
 
+/** Why the run stopped is told until it moves again. */
+const movedOn = ({ play }) => (play.why ? { play: { ...play, why: "" } } : {});
+
 const RECEIVERS = {
   welcome(state, { run, time_zone_minutes: zone }) {
     const patch = { run, head: run.head, zone };
@@ -27,12 +30,13 @@ const RECEIVERS = {
       head,
       actions: actions ?? state.actions,
       log: say && step > 0 ? remember(state.log, [[step, say]]) : state.log,
+      ...movedOn(state),
       ...keepSelection(state, view),
     };
   },
 
   steps(state, { head, steps, actions, marks }) {
-    const patch = { head };
+    const patch = { head, ...(steps.length ? movedOn(state) : {}) };
     if (actions) patch.actions = actions;
     if (marks?.length) patch.marks = merged(state.marks, marks);
     if (!steps.length) return patch;

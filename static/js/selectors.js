@@ -1,6 +1,6 @@
 // Questions to a view, answered without a page: who holds the watermark back, what is full, why a window has not fired.
 
-import { dayTime, list, span, timeValue, watermarkInWords } from "./format.js";
+import { day, isPlain, list, span, time, timeValue, watermark, watermarkDay, watermarkInWords } from "./format.js";
 
 export const outputsOf = (view, id) => Object.keys(view.channels).filter((name) => view.channels[name].from === id);
 export const inputsOf = (view, id) => Object.keys(view.subtasks[id].inputs);
@@ -74,6 +74,8 @@ export function openWindows(subtask) {
 
 const UNITS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 5e3, 15e3, 6e4, 3e5, 9e5, 18e5, 36e5, 72e5, 108e5, 216e5, 432e5, 864e5];
 
+const FINEST_CLOCK_UNIT = 15 * 60_000;
+
 /** The event-time axis that all gauges share: [from, to, tick]. Rounded outwards, so that it moves rarely. */
 export function timeDomain(view) {
   let low = Infinity;
@@ -91,7 +93,8 @@ export function timeDomain(view) {
     for (const row of Object.values(subtask.state)) if (row.window) see(row.window[1]);
   }
   if (low > high) return null;
-  const unit = UNITS.find((size) => (high - low) / size <= 3) ?? Math.ceil((high - low) / 3 / 864e5) * 864e5;
+  const least = isPlain(low) ? 1 : FINEST_CLOCK_UNIT;
+  const unit = UNITS.find((size) => size >= least && (high - low) / size <= 3) ?? Math.ceil((high - low) / 3 / 864e5) * 864e5;
   const from = Math.floor(low / unit) * unit;
   return [from, Math.max(from + 3 * unit, Math.ceil((high + 1) / unit) * unit), unit];
 }
@@ -162,25 +165,42 @@ export function whyNotFired(view, id) {
   const row = subtask && openWindows(subtask)[0];
   if (!row) return null;
   const end = row.window[1];
+  const near = nearTo(end);
   const title = `Why has ${span(row.window)} not fired at ${id}?`;
-  const needs = `It fires when the watermark reaches ${dayTime(end)}.`;
+  const needs = `It fires when the watermark reaches ${time(end)}.`;
   const low = Object.entries(subtask.inputs).filter(([, input]) => !input.ended && timeValue(input.watermark) < end - 1);
   if (!low.length) return { title, sentence: `${needs} All inputs have passed it.` };
   const now = timeValue(subtask.watermark) === -Infinity
     ? "No watermark has arrived on every input yet."
-    : `It stands at ${watermarkInWords(subtask.watermark)}.`;
-  return { title, sentence: `${needs} ${now} ${low.map(([name, input]) => missing(view, name, input, end)).join(" ")}` };
+    : `It stands at ${near(subtask.watermark)}.`;
+  return { title, sentence: `${needs} ${now} ${low.map(([name, input]) => missing(view, name, input, end, near)).join(" ")}` };
 }
+
+/** Watermarks in a sentence about `moment`: the day is said only where it is another one. */
+const nearTo = (moment) => (value) => (watermarkDay(value) === day(moment) ? watermark(value) : watermarkInWords(value));
 
 const ORDER = ["next", "second", "third", "fourth", "fifth"];
 
-function missing(view, name, input, end) {
+function missing(view, name, input, end, near) {
   const from = senderOf(name);
   const queue = view.channels[name]?.queue ?? [];
   const at = queue.findIndex((element) => element.kind === "end" || (element.kind === "watermark" && timeValue(element.timestamp) >= end - 1));
   const gate = input.blocked ? ", behind the gate of the alignment" : "";
-  const stands = `${from} stands at ${watermarkInWords(input.watermark)}`;
-  if (at < 0) return `${stands} and nothing in its queue reaches ${dayTime(end)}.`;
-  const what = queue[at].kind === "end" ? "its end of input" : `watermark ${watermarkInWords(queue[at].timestamp)}`;
+  const stands = `${from} stands at ${near(input.watermark)}`;
+  if (at < 0) return `${stands} and nothing in its queue reaches ${time(end)}.`;
+  const what = queue[at].kind === "end" ? "its end of input" : `watermark ${near(queue[at].timestamp)}`;
   return `${stands}; ${what} is ${ORDER[at] ?? `number ${at + 1}`} in its queue${gate}.`;
+}
+
+/** Why an input is blocked: a sentence, or null where it is not. */
+export function whyBlocked(view, name) {
+  const { to } = view.channels[name];
+  const { inputs, aligning } = view.subtasks[to];
+  if (!inputs[name]?.blocked || !aligning) return null;
+  const missing = Object.keys(inputs).filter((input) => !inputs[input].ended && !aligning.received.includes(input));
+  const places = missing.map((input) => {
+    const at = view.channels[input].queue.findIndex((element) => element.kind === "barrier" && element.checkpoint === aligning.checkpoint);
+    return `${senderOf(input)}, ${at < 0 ? "which has not sent it yet" : `where it is ${ORDER[at] ?? `number ${at + 1}`} in the queue`}`;
+  });
+  return `Barrier ${aligning.checkpoint} came here first. What follows on this input belongs to the next checkpoint, so it waits until barrier ${aligning.checkpoint} has come from ${list(places)}.`;
 }

@@ -88,6 +88,7 @@ export const icons = {
   check: icon('<path d="m3.5 8.5 3 3 6-7"/>'),
   cross: icon('<path d="m4 4 8 8M12 4l-8 8"/>'),
   up: icon('<path d="M8 12.5v-8M4.8 7.5 8 4.3l3.2 3.2"/>'),
+  read: icon('<path d="M2.5 4.5h6M2.5 8h4M2.5 11.5h6M9 8h4.5M11.3 5.8 13.5 8l-2.2 2.2"/>'),
   down: icon('<path d="M8 3.5v8M4.8 8.5 8 11.7l3.2-3.2"/>'),
   again: icon('<path d="M12.6 9.5A4.9 4.9 0 1 1 12.3 6M12.8 3v3.2H9.6"/>'),
   chevron: icon('<path d="m5 6.5 3 3 3-3"/>'),

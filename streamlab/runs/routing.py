@@ -1,5 +1,9 @@
-"""Addresses of the websockets."""
+"""Websocket addresses."""
 
-from django.urls import URLPattern
+from django.urls import path
 
-websocket_urlpatterns: list[URLPattern] = []
+from streamlab.runs.consumers import RunConsumer
+
+websocket_urlpatterns = [
+    path("ws/runs/<str:run_id>/", RunConsumer.as_asgi()),
+]

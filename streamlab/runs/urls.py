@@ -1,5 +1,15 @@
-"""Addresses of the lab pages and their runs."""
+"""Addresses of labs and runs."""
 
-from django.urls import URLPattern
+from django.urls import path
 
-urlpatterns: list[URLPattern] = []
+from streamlab.runs import views
+
+urlpatterns = [
+    path("labs/<slug:slug>/", views.lab_page, name="lab"),
+    path("labs/<slug:slug>/preview/", views.lab_preview, name="lab-preview"),
+    path("labs/<slug:slug>/runs/", views.run_new, name="run-new"),
+    path("runs/<str:run_id>/", views.run_page, name="run"),
+    path("runs/<str:run_id>/share/", views.run_share, name="run-share"),
+    path("s/<str:token>/", views.shared_page, name="shared"),
+    path("s/<str:token>/copy/", views.shared_copy, name="shared-copy"),
+]

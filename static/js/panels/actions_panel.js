@@ -46,7 +46,7 @@ export const ordered = (possible) => [...possible].sort((a, b) => b.default - a.
 function possibleHtml(state, action, i, recorded, wait) {
   const next = action.default;
   return html`<li><button type="button" class="act${next ? " next" : ""}" data-action="${action.id}" aria-disabled="${wait ? "true" : "false"}">${
-    i < NUMBERED ? html`<kbd>${i + 1}</kbd>` : html`<span></span>`}<span class="picture">${picture(state.view, action)}</span><span class="what">${action.label}${where(action)}</span><span class="hint">${
+    i < NUMBERED ? html`<kbd>${i + 1}</kbd>` : html`<span></span>`}<span class="picture">${picture(state.view, action)}</span><span class="what" title="${action.element?.text ?? ""}">${words(action)}</span><span class="hint">${
     next ? (recorded ? "as recorded" : "Step") : ""}</span></button></li>`;
 }
 
@@ -54,14 +54,17 @@ const REASONS = { credit: icons.credit, alignment: icons.lock };
 
 function impossibleHtml(state, action) {
   const { reason } = action;
-  return html`<li class="act off"><span class="picture">${picture(state.view, action)}</span><span class="what">${action.label}</span><span class="reason ${reason.code}">${REASONS[reason.code] ?? icons.wait}<span>${reason.sentence}</span></span></li>`;
+  return html`<li class="act off" title="${action.label}: ${reason.sentence}"><span class="picture">${picture(state.view, action)}</span><span class="what">${words(action, false)}</span><span class="reason ${reason.code}">${REASONS[reason.code] ?? icons.wait}<span>${reason.sentence}</span></span></li>`;
 }
 
-function where({ channel, label }) {
-  return channel && !label.includes("→") && !label.includes(senderOf(channel)) ? html` <i>${arrow(channel)}</i>` : "";
+/** The label, its route in a lighter tone: what moves matters more than where. */
+function words({ label, channel }, withRoute = true) {
+  const route = channel ? arrow(channel) : "";
+  if (!route || !label.endsWith(route)) return label;
+  return html`${label.slice(0, -route.length)}${withRoute ? html`<i>${route}</i>` : ""}`;
 }
 
-const OTHERS = { ack: icons.up, trigger: icons.down, restart: icons.again, clock: icons.wait };
+const OTHERS = { read: icons.read, ack: icons.up, trigger: icons.down, restart: icons.again, clock: icons.wait };
 
 function picture(view, action) {
   if (action.element) return inline(markOf(action.element, action.channel ? emitsResults(view, senderOf(action.channel)) : false));

@@ -30,8 +30,8 @@ export function mount(element, { send }) {
   });
 }
 
-export function update({ view, checkpoint }, changes) {
-  if (!["view", "checkpoint", "width"].some((name) => changes.has(name))) return;
+export function update({ view, checkpoint, inspectorWidth }, changes) {
+  if (!["view", "checkpoint", "inspectorWidth"].some((name) => changes.has(name))) return;
   const all = Object.entries(view.checkpoints);
   if (!all.length) {
     setHtml(body, html`<p class="note">No checkpoint yet. Trigger one from Faults.</p>`);
@@ -39,7 +39,7 @@ export function update({ view, checkpoint }, changes) {
   }
   const [number, chosen] = all.find(([name]) => name === checkpoint) ?? all[all.length - 1];
   const focused = body.contains(document.activeElement) ? document.activeElement.dataset.checkpoint : null;
-  setHtml(body, html`${tabs(all, number, view.step)}${chart(view, number, chosen, Math.max(220, body.clientWidth - 24))}<p class="note">${about(chosen)}</p>`);
+  setHtml(body, html`${tabs(all, number, view.step)}${chart(view, number, chosen, Math.max(220, inspectorWidth))}<p class="note">${about(chosen)}</p>`);
   if (focused) body.querySelector(`[data-checkpoint="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
 }
 

@@ -26,9 +26,9 @@ const LEFT = 74;
 const RIGHT = 44;
 const ROW = 17;
 
-export function update({ view, selection }, changes) {
-  if (!["view", "selection", "width"].some((name) => changes.has(name))) return;
-  const width = Math.max(220, body.clientWidth - 24);
+export function update({ view, selection, inspectorWidth }, changes) {
+  if (!["view", "selection", "inspectorWidth"].some((name) => changes.has(name))) return;
+  const width = Math.max(220, inspectorWidth);
   const domain = timeDomain(view);
   const why = whyNotFired(view, selection.subtask);
   setHtml(body, html`${domain ? chart(view, selection.subtask, domain, width) : html`<p class="note">No watermark has been sent yet: event time has not begun.</p>`}${

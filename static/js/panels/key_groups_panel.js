@@ -19,9 +19,9 @@ export function mount(element) {
   body = element;
 }
 
-export function update({ view }, changes) {
-  if (!["view", "width"].some((name) => changes.has(name))) return;
-  const width = Math.max(220, body.clientWidth - 24);
+export function update({ view, inspectorWidth }, changes) {
+  if (!["view", "inspectorWidth"].some((name) => changes.has(name))) return;
+  const width = Math.max(220, inspectorWidth);
   const vertices = keyed(view);
   setHtml(body, vertices.length ? html`${vertices.map((vertex) => vertexHtml(view, vertex, width))}` : html`<p class="note">No operator of this job keeps keyed state.</p>`);
 }

@@ -32,7 +32,7 @@ function mark() {
 }
 
 function formHtml(parameters) {
-  return html`<h2>Parameters</h2>${parameters.map((one) => html`<label><span>${one.label}</span><span class="field"><input type="number" name="${one.name}" min="${one.minimum}" max="${one.maximum}" step="1" required value="${one.value}"><i>${one.unit}</i></span></label>`)}<div class="buttons"><button class="btn line" type="submit">Start again with these</button></div><p class="note">A new run begins; this one stays where it is.</p>`;
+  return html`${parameters.map((one) => html`<label><span>${one.label}</span><span class="field"><input type="number" name="${one.name}" min="${one.minimum}" max="${one.maximum}" step="1" required value="${one.value}"><i>${one.unit}</i></span></label>`)}<div class="again"><button class="btn primary" type="submit">Start again with this</button><span class="note">a new run; this one stays</span></div>`;
 }
 
 const FIRST = (view) => [

@@ -22,7 +22,9 @@ const cards = new Map();
 const lanes = new Map();
 const unders = new Map();
 const overs = new Map();
-const drawn = { layout: null, places: new Map(), theme: "" };
+/** Size of the stage on the page, measured when it changes and not while drawing. */
+const room = { width: 0, height: 0 };
+const drawn = { layout: null, places: new Map() };
 let parts;
 let current = null;
 let read;
@@ -41,11 +43,16 @@ export function mount(element, { store, send }) {
     current = event.target.dataset.item;
     rove();
   });
-  new ResizeObserver(() => read().view && render(read(), false)).observe(parts.stage);
+  const measure = () => Object.assign(room, { width: parts.stage.clientWidth, height: parts.stage.clientHeight });
+  new ResizeObserver(() => {
+    measure();
+    render(read(), false);
+  }).observe(parts.stage);
+  measure();
 }
 
 export function update(state, changes) {
-  if (!state.view || !["view", "last", "selection", "theme", "projector", "tableShown"].some((name) => changes.has(name))) return;
+  if (!["view", "last", "selection", "theme", "projector", "tableShown"].some((name) => changes.has(name))) return;
   if (changes.has("theme")) parts.tokens.repaint();
   render(state, changes.has("view"));
 }
@@ -53,10 +60,10 @@ export function update(state, changes) {
 function render(state, stepped) {
   const { view, before, last } = state;
   const zoom = state.projector ? PROJECTOR_SCALE : 1;
-  const width = Math.floor(parts.stage.clientWidth / zoom);
+  const width = Math.floor(room.width / zoom);
   if (!width) return;
   const vertical = width < NARROW;
-  const size = { width, height: vertical ? 0 : Math.floor(parts.stage.clientHeight / zoom), vertical };
+  const size = { width, height: vertical ? 0 : Math.floor(room.height / zoom), vertical };
   const layout = layoutFor(view, size);
   const facts = stepFacts(last);
   const moved = layout !== drawn.layout;
@@ -138,8 +145,9 @@ function place(layout, view, zoom) {
   for (const [id, button] of lanes) box(button, layout.channels[id].lane);
 
   const heading = (x, y, width, className, markup) => ({ x, y, width, className, markup });
-  const all = layout.columns.map((column) => heading(column.x, column.y ?? 8, column.width, "head-column", headingHtml(column.vertices)));
-  if (!layout.vertical) for (const edge of layout.edges) all.push(heading(edge.x + 12, 8, edge.width - 20, "head-edge", edgeHtml(edge.edges)));
+  const lines = layout.twoLines ? " two-lines" : "";
+  const all = layout.columns.map((column) => heading(column.x, column.y ?? 6, lines ? column.wide : column.width, `head-column${lines}`, headingHtml(column.vertices)));
+  if (!layout.vertical) for (const edge of layout.edges) all.push(heading(edge.x + 14, 6, edge.width - 20, "head-edge", edgeHtml(edge.edges)));
   parts.heads.replaceChildren(...all.map((one) => {
     const element = document.createElement("div");
     element.className = one.className;
@@ -173,7 +181,7 @@ function move({ state, layout, places, facts, before, still }) {
     }
     const taken = was.get(facts.taken.get(name));
     if (taken) moves.push({ ...common, mark: taken.mark, from: taken.distance, to: -14, fade: true });
-    lifted.push(overs.get(name).lastChild);
+    lifted.push(overs.get(name).lastChild, unders.get(name));
   }
   if (!moves.length) return;
   for (const group of lifted) group.classList.add("lifted");

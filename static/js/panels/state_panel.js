@@ -1,7 +1,7 @@
 // Keyed state of the selected subtask as a table, with what the last step added, changed and removed marked in a gutter;
 // or, when a channel is selected, its queue.
 
-import { emitsResults, openWindows, arrow } from "../selectors.js";
+import { arrow, emitsResults, openWindows, whyBlocked } from "../selectors.js";
 import { html, setHtml } from "../svg.js";
 import { inline, inlineKey, markOf } from "../glyphs.js";
 import { count, span, time, timeValue, watermark } from "../format.js";
@@ -73,7 +73,7 @@ function table(subtask, before, id) {
   const windowed = [...rows, ...removed].some(([, row]) => row.window) || !rows.length;
   const columns = { named: named.size > 1, windowed, id };
   const rose = before && before.watermark !== subtask.watermark && timeValue(before.watermark) !== timeValue(subtask.watermark);
-  return html`<table class="table"><caption class="vh">State of ${id}</caption><thead><tr><th class="gutter"><span class="vh">change</span></th><th>key</th><th class="right">group</th>${columns.named ? html`<th>state</th>` : ""}${windowed ? html`<th class="wide">window</th>` : ""}<th class="right">value</th></tr></thead><tbody><tr class="${rose ? "changed" : ""}"><td class="gutter">${rose ? "±" : ""}</td><td colspan="${3 + columns.named}">watermark</td><td class="num right">${rose ? html`${watermark(before.watermark)} → ` : ""}${watermark(subtask.watermark)}</td></tr>${
+  return html`<table class="table"><caption class="vh">State of ${id}</caption><thead><tr><th class="gutter"><span class="vh">change</span></th><th>key</th><th class="right">group</th>${columns.named ? html`<th>state</th>` : ""}${windowed ? html`<th class="wide">window</th>` : ""}<th class="right">value</th></tr></thead><tbody><tr class="${rose ? "changed" : ""}"><td class="gutter">${rose ? "±" : ""}</td><td colspan="${2 + columns.named + windowed}">watermark</td><td class="num right">${rose ? html`${watermark(before.watermark)} → ` : ""}${watermark(subtask.watermark)}</td></tr>${
     removed.sort(order).map(([, row]) => rowHtml(row, ["−", null], columns))}${rows.slice(0, ROWS_SHOWN).map(([name, row]) => rowHtml(row, marks.get(name) ?? ["", null], columns))}</tbody></table>${
     !rows.length && !removed.length ? html`<p class="note">Nothing yet. Keys appear here with their first record.</p>` : ""}${rows.length > ROWS_SHOWN ? html`<p class="note">${count(rows.length - ROWS_SHOWN, "more row")}.</p>` : ""}${timersNote(subtask)}`;
 }
@@ -91,6 +91,7 @@ function timersNote(subtask) {
 function queueTable(view, name) {
   const channel = view.channels[name];
   const results = emitsResults(view, channel.from);
+  const why = whyBlocked(view, name);
   return html`<table class="table"><caption class="vh">Queue of ${arrow(name)}, head first</caption><thead><tr><th class="right">place</th><th></th><th>element, head first</th><th class="right">event time</th></tr></thead><tbody>${channel.queue.slice(0, ROWS_SHOWN).map((element, i) =>
-    html`<tr><td class="num right">${i + 1}</td><td>${inline(markOf(element, results))}</td><td class="text">${element.text || element.kind}</td><td class="num right">${element.timestamp === null || element.kind === "end" ? "" : element.kind === "watermark" ? watermark(element.timestamp) : time(element.timestamp)}</td></tr>`)}</tbody></table><p class="note">${channel.queue.length ? "" : "Empty. "}Room for ${channel.capacity}; ${count(channel.taken, "element")} taken so far.</p>`;
+    html`<tr><td class="num right">${i + 1}</td><td>${inline(markOf(element, results))}</td><td class="text">${element.text || element.kind}</td><td class="num right">${element.timestamp === null || element.kind === "end" ? "" : element.kind === "watermark" ? watermark(element.timestamp) : time(element.timestamp)}</td></tr>`)}</tbody></table><p class="note">${channel.queue.length ? "" : "Empty. "}Room for ${channel.capacity}; ${count(channel.taken, "element")} taken so far.</p>${why ? html`<div class="why"><b>Why is this input blocked?</b> ${why}</div>` : ""}`;
 }

@@ -2,15 +2,16 @@
 // Drag to scrub; a hidden range input does the same from the keyboard.
 
 import { html, raw, setHtml } from "../svg.js";
-import { count } from "../format.js";
+import { count, dayTime } from "../format.js";
 
 const TOP = 21;
 const ROWS = ["fired", "checkpoints", "late, faults"];
 const SHORT_ROWS = ["fired", "ckpt", "late"];
 const RIGHT = 18;
 const LEAST_STEPS = 40;
+const LOW = "(max-height: 780px) and (min-width: 1100px)";
 
-let body;
+let width = 0;
 let parts;
 let read;
 let tell;
@@ -19,7 +20,6 @@ let dragging = false;
 let wanted = null;
 
 export function mount(element, { store, send }) {
-  body = element;
   read = () => store.state;
   tell = send;
   setHtml(element, html`<svg class="line" role="img"></svg><div class="branches"></div><input class="vh" type="range" min="0" aria-label="Step of the run">`);
@@ -38,7 +38,11 @@ export function mount(element, { store, send }) {
       wanted = null;
     });
   }
-  new ResizeObserver(() => read().view && draw(read())).observe(element);
+  new ResizeObserver(() => {
+    width = element.clientWidth;
+    draw(read());
+  }).observe(element);
+  width = element.clientWidth;
 }
 
 function scrub(event) {
@@ -50,7 +54,7 @@ function scrub(event) {
 }
 
 export function update(state, changes) {
-  if (state.view && ["position", "head", "marks", "run"].some((name) => changes.has(name))) draw(state);
+  if (["position", "head", "marks", "run", "projector"].some((name) => changes.has(name))) draw(state);
 }
 
 /** A round number of steps that leaves room to grow: the axis moves rarely. */
@@ -61,11 +65,10 @@ function extent(head) {
 }
 
 function draw(state) {
-  const width = body.clientWidth;
   if (!width) return;
   const narrow = width < 560;
-  const left = narrow ? 46 : 84;
-  const row = body.closest(".low") || matchMedia("(max-height: 780px) and (min-width: 1100px)").matches ? 12 : 14;
+  const left = state.projector ? 108 : narrow ? 46 : 84;
+  const row = state.projector ? 15 : matchMedia(LOW).matches ? 12 : 14;
   const steps = extent(state.head);
   scale = { left, width: width - left - RIGHT, steps };
   const x = (step) => Math.round((left + (step / steps) * scale.width) * 10) / 10;
@@ -116,9 +119,14 @@ function marks(all, from, to, x, y, cut = 0) {
     const place = `${kind} ${at}`;
     if (drawn.has(place)) continue;
     drawn.add(place);
-    parts_.push(html`<g><title>${step}: ${text}</title>${raw(point.shape(x(step), y(point.row)))}</g>`);
+    parts_.push(html`<g><title>${titleOf(step, kind, text)}</title>${raw(point.shape(x(step), y(point.row)))}</g>`);
   }
   return html`${checkpointBars(all, from, to, x, y(1), cut)}${parts_}`;
+}
+
+function titleOf(step, kind, text) {
+  const what = { fired: `windows up to ${dayTime(text)} fired`, late: "a record was late", failed: `${text} failed`, restored: "restarted", rescaled: "rescaled" }[kind];
+  return `step ${step}: ${what}`;
 }
 
 /** [{number, from, to, how}] from the marks; `text` of a mark names the checkpoint. */

@@ -68,7 +68,7 @@ export function update(state, changes) {
   if (["play", "position", "run", "connection"].some((name) => changes.has(name))) {
     const foreign = Boolean(state.run && !state.run.mine);
     const idle = foreign ? "This run belongs to somebody else" : "";
-    disable(parts.back, state.position === 0 ? "This is the beginning" : "", "Step back (←)");
+    disable(parts.back, idle || (state.position === 0 ? "This is the beginning" : ""), "Step back (←)");
     disable(parts.step, idle, "Step (→)");
     disable(parts.play, idle, "Play or pause (space)");
     setHtml(parts.play, playing(state) ? html`${icons.pause}<span>Pause</span><kbd>space</kbd>` : html`${icons.play}<span>Play</span><kbd>space</kbd>`);

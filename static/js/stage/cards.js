@@ -24,7 +24,7 @@ function statusHtml(view, id, { width }) {
   if (subtask.status === "cancelled") return html`<span class="status">cancelled</span>`;
   const status = checkpointStatus(view, id);
   if (!status) return subtask.status === "finished" ? html`<span class="status">finished</span>` : "";
-  const text = width < 140 && status.short ? status.short : status.text;
+  const text = width < 126 && (status.kind === "acked" || status.kind === "copied") ? "" : width < 140 && status.short ? status.short : status.text;
   const tone = status.kind === "waiting" || status.kind === "asked" ? "" : "checkpoint";
   return html`<span class="status ${tone}">${status.bars ? bars(status.bars) : ""}${status.kind === "acked" ? icons.check : ""}${
     status.kind === "copied" ? copyGlyph : ""}${text}</span>`;
@@ -84,7 +84,8 @@ function operatorCard(view, id, context) {
   const rose = facts.rose.get(id);
   const inputs = Object.entries(subtask.inputs);
   const value = timeValue(subtask.watermark);
-  const by = value === -Infinity ? "not known yet" : held.size ? `${context.width < 150 ? "by" : "held by"} ${[...held].map((name) => shortName(view, senderOf(name))).join(", ")}` : "";
+  const narrow = context.width < 150;
+  const by = value === -Infinity ? (context.width < 135 ? "unknown" : "not known yet") : held.size && !(narrow && rose !== undefined) ? `${narrow || (rose !== undefined && context.width < 175) ? "by" : "held by"} ${[...held].map((name) => shortName(view, senderOf(name))).join(", ")}` : "";
   const gauges = inputs.map(([name, input], i) => {
     const place = i === 0 ? "first" : i === inputs.length - 1 ? "last" : "";
     return inputHtml(view, name, input, { ...context, held: held.has(name) || held.size === 0, now: value, place, only: inputs.length === 1 });
@@ -151,9 +152,11 @@ function strip(view, id) {
   return html`<svg class="strip" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true"><path class="axis-tick" d="M0,5H100"/><rect class="strip-own" x="${x(from)}" y="2" width="${x(to + 1) - x(from)}" height="6"/>${ticks}</svg>`;
 }
 
-/** Column heading: name, parallelism and what the operator does. */
+/** Column heading: name, parallelism and what the operator does; names alone where operators share a column. */
 export function headingHtml(vertices) {
-  return html`${vertices.map((vertex, i) => html`${i ? html`<i> / </i>` : ""}<b>${vertex.name} ×${vertex.parallelism}</b> ${vertex.detail}`)}`;
+  const name = (vertex) => html`<b>${vertex.name} ×${vertex.parallelism}</b>`;
+  if (vertices.length > 1) return html`${vertices.map((vertex, i) => html`${i ? " / " : ""}${name(vertex)}`)}`;
+  return html`${name(vertices[0])} <span>${vertices[0].detail}</span>`;
 }
 
 export const edgeHtml = (edges) =>

@@ -1,0 +1,160 @@
+"""Every refusal that a visitor can meet here: code, sentence, place, mend.
+
+The table in docs/protocol.md is generated from this catalogue. Errors of the engine (engine/errors.py)
+have the same four parts and reach the browser unchanged.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A catalogue entry. `sentence` and `mend` may hold {names} that the raiser fills in.
+
+    closes: the connection ends after it, with this websocket close code; 0 keeps it open.
+    status: of the answer to a request over HTTP.
+    """
+
+    sentence: str
+    mend: str
+    closes: int = 0
+    status: int = 400
+
+
+CATALOGUE: dict[str, Refusal] = {
+    # ---- the form of a message
+    "malformed": Refusal(
+        "The message is not JSON text with an object at its top.",
+        'Send one object per message, such as {{"type": "ping", "ref": 1}}.',
+    ),
+    "too_large": Refusal(
+        "The message has {size} bytes; at most {limit} are read.",
+        "Send a shorter message.",
+        status=413,
+    ),
+    "unknown_message": Refusal(
+        "There is no message of type {type}.",
+        "Send one of: {known}.",
+    ),
+    "bad_field": Refusal(
+        "{name} of {message} must be {rule}.",
+        "Send {rule}.",
+    ),
+    "hello_first": Refusal(
+        "The first message of a connection must be hello.",
+        "Send hello with the protocol number, then the rest.",
+    ),
+    "hello_late": Refusal(
+        "No hello came within {seconds} seconds.",
+        "Connect again and send hello at once.",
+        closes=4001,
+    ),
+    "hello_twice": Refusal(
+        "This connection has said hello already.",
+        "Open another connection for another view.",
+    ),
+    "old_page": Refusal(
+        "StreamLab was updated, reload keeps your place.",
+        "Reload the page.",
+        closes=4002,
+    ),
+    "too_fast": Refusal(
+        "More than {rate} messages a second came from {whom}; this one was left out.",
+        "Wait a moment and send it again.",
+        status=429,
+    ),
+    "flood": Refusal(
+        "{count} messages in a row had to be refused.",
+        "Reload the page.",
+        closes=4008,
+    ),
+    # ---- whose run, and which
+    "unknown_run": Refusal(
+        "There is no run with this address: it may have expired, since runs without an account are "
+        "kept for {days} days after their last use.",
+        "Open the lab and start a new run.",
+        closes=4004,
+        status=404,
+    ),
+    "not_yours": Refusal(
+        "This run belongs to somebody else: it can be watched, but only its owner drives it.",
+        "Start a run of your own, or ask for a share link, which opens a copy.",
+        status=403,
+    ),
+    "unknown_lab": Refusal(
+        "There is no lab named {slug} here.",
+        "Choose one from the list of labs.",
+        status=404,
+    ),
+    "unknown_link": Refusal(
+        "This share link leads nowhere: the run that it showed is no longer kept.",
+        "Ask for a new link, or open the lab.",
+        status=404,
+    ),
+    "bad_parameter": Refusal(
+        "{sentence}",
+        "Change the value and start again.",
+    ),
+    # ---- what the run can do now
+    "stale": Refusal(
+        "The run has moved since this page last saw it: it is at step {position} of {head}.",
+        "Look at the fresh view and ask again.",
+    ),
+    "elsewhere": Refusal(
+        "Another window drives this run through another server at this moment.",
+        "Use that window, or close it and ask again in {seconds} seconds.",
+    ),
+    "nothing_possible": Refusal(
+        "Nothing more can happen in this run.",
+        "Step back, or start a new run.",
+    ),
+    "outside": Refusal(
+        "Step {step} lies outside this run, which has {head} steps.",
+        "Choose a step from 0 to {head}.",
+    ),
+    "steps_limit": Refusal(
+        "Limit of {limit} steps reached: this run cannot grow further.",
+        "Go back and branch, or start a new run; everything so far stays readable.",
+    ),
+    "memory_limit": Refusal(
+        "This run fills its {limit} MB of memory and cannot grow further.",
+        "Go back and branch, or start a new run; everything so far stays readable.",
+    ),
+    "server_full": Refusal(
+        "{limit} runs are live on this server, which is as many as it takes.",
+        "Try again in a minute; your run is kept.",
+        status=503,
+    ),
+    "run_diverged": Refusal(
+        "This run was made by another version of StreamLab and does not replay to the same steps "
+        "any more (first difference before step {step}).",
+        "Start a new run of this lab with the same seed.",
+    ),
+    "run_unreadable": Refusal(
+        "This run cannot be rebuilt: {sentence}",
+        "Start a new run of this lab.",
+    ),
+    "not_saved": Refusal(
+        "The step could not be saved, so it was not taken.",
+        "Ask again; if it happens again, tell whoever runs this server that its disk may be full.",
+    ),
+    "our_mistake": Refusal(
+        "StreamLab made a mistake; your run is kept.",
+        "Ask again, or reload the page. The operator's log has the details.",
+        status=500,
+    ),
+}
+
+
+class RunError(Exception):
+    """A refusal from the catalogue. `place` names the field, step or address that it is about."""
+
+    def __init__(self, code: str, *, place: str = "", **values: object) -> None:
+        refusal = CATALOGUE[code]
+        self.code = code
+        self.sentence = refusal.sentence.format(**values)
+        self.place = place
+        self.mend = refusal.mend.format(**values)
+        self.closes = refusal.closes
+        self.status = refusal.status
+        super().__init__(self.sentence)

@@ -1,0 +1,122 @@
+"""From a stored run to an engine that replays it: the only module here that makes a Recording."""
+
+import functools
+import importlib.util
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from engine import ENGINE_VERSION, Policy, Recording, StepTrace
+from engine.datastream import StreamExecutionEnvironment
+from engine.graph.job_graph import JobGraph
+from engine.narration import TimeFormat, narrate_step
+from labs.spec import LabSpec
+from streamlab.runs import logs
+from streamlab.runs.errors import RunError
+
+# lab.toml's names and the engine's
+POLICIES = {
+    "round_robin": "round_robin",
+    "random": "random",
+    "seeded_random": "random",
+    "manual": "manual",
+}
+JOB_NAME = "main job"
+GRAPHS_MAX = 32
+
+_graphs: OrderedDict[str, JobGraph] = OrderedDict()
+_unshared: set[str] = set()  # names of jobs whose functions cannot be copied
+
+__all__ = ["ENGINE_VERSION", "POLICIES", "Recording", "StepTrace"]
+
+
+@functools.lru_cache(maxsize=64)
+def job_module(path: Path) -> ModuleType:
+    """A lab's job.py, which is trusted: whoever runs this server put it there."""
+    spec = importlib.util.spec_from_file_location(f"lab_job_{path.parent.parent.name[:16]}", path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def build_graph(lab: LabSpec, parameters: dict[str, Any]) -> JobGraph:
+    env = StreamExecutionEnvironment()
+    job_module(lab.job_path).build(env, dict(parameters), str(lab.data_dir))
+    return env.get_job_graph(JOB_NAME)
+
+
+def graph_factory(lab: LabSpec, parameters: dict[str, Any]) -> Callable[[], JobGraph]:
+    """Runs of one bundle and the same parameters share a graph, and with it the parsed input.
+
+    A graph only describes the job: each subtask of each run makes its own copy of its function. The
+    functions of some jobs cannot be copied; then every run gets a graph of its own.
+    """
+    name = f"{lab.digest} {sorted(parameters.items())}"
+
+    def factory() -> JobGraph:
+        if name in _unshared:
+            return build_graph(lab, parameters)
+        if name not in _graphs:
+            _graphs[name] = build_graph(lab, parameters)
+            if len(_graphs) > GRAPHS_MAX:
+                _graphs.popitem(last=False)
+        _graphs.move_to_end(name)
+        return _graphs[name]
+
+    if name not in _graphs and name not in _unshared and Recording(factory).replay_only:
+        _unshared.add(name)
+        _graphs.pop(name)
+    return factory
+
+
+def open_recording(
+    *,
+    lab: LabSpec,
+    parameters: dict[str, Any],
+    policy: str,
+    quantum: int,
+    seed: int,
+    log: Iterable[logs.Entry] = (),
+) -> Recording:
+    """A Recording at position 0 whose head is the length of the log. Raises an engine error."""
+    return Recording(
+        graph_factory(lab, parameters),
+        policy=Policy(POLICIES[policy], quantum=quantum),
+        seed=seed,
+        log=tuple(log),
+    )
+
+
+def go_to(recording: Recording, step: int, times: TimeFormat) -> str:
+    """Seek; returns the sentence of that step, which is empty at step 0."""
+    if step == 0:
+        recording.seek(0)
+        return ""
+    recording.seek(step - 1)
+    return narrate_step(recording.step(1, events=True)[0], times)
+
+
+def actions(recording: Recording) -> dict[str, Any]:
+    """What can be done at the position, and what cannot."""
+    return {
+        "possible": recording.possible(),
+        "impossible": recording.impossible(),
+        "commands": recording.commands(),
+    }
+
+
+def times_of(lab: LabSpec) -> TimeFormat:
+    """How the lab's sentences write event time."""
+    return TimeFormat(lab.time_zone_minutes, clock=lab.time_format != "milliseconds")
+
+
+def check_digests(recording: Recording, stored: list[Any]) -> None:
+    """Raises RunError run_diverged where the replayed trace is not the one that was stored."""
+    for index, (now, then) in enumerate(zip(recording.digests, stored, strict=False)):
+        if now != then:
+            step = (index + 1) * 1000
+            raise RunError("run_diverged", place=f"step {step}", step=step)

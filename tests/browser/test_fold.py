@@ -1,0 +1,88 @@
+"""The browser's fold equals the engine's view, for generated jobs, schedules and faults.
+
+Every step is encoded as the socket encodes it, and folded by static/js/apply_event.js: once step by step, once as a
+single batch. Both have to give the view that the server would send.
+"""
+
+import json
+import os
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from playwright.sync_api import Page
+
+from engine import ImpossibleAction, Policy, Recording
+from streamlab.runs import protocol
+from tests.engine.jobs import POLICIES, commands, job_specs, make_job
+
+PLANS = st.lists(st.tuples(st.integers(0, 40), commands()), max_size=4)
+FOLD = """async (trace) => {
+    const {start, steps, views} = JSON.parse(trace);
+    const { applySteps } = await import("/js/apply_event.js");
+    const first = JSON.stringify(start);
+    let view = start;
+    for (const step of steps) {
+        view = applySteps(view, [step]);
+        const found = difference(view, views[step.step], `step ${step.step}`);
+        if (found) return found;
+    }
+    if (JSON.stringify(start) !== first) return "the first view was changed";
+    return difference(applySteps(start, steps), view, "batch");
+
+    function difference(a, b, at) {
+        if (Object.is(a, b)) return null;
+        if (a === null || b === null || typeof a !== "object" || typeof b !== "object") return `${at}: ${JSON.stringify(a)} is not ${JSON.stringify(b)}`;
+        for (const name of new Set([...Object.keys(a), ...Object.keys(b)])) {
+            const found = difference(a[name], b[name], `${at} ${name}`);
+            if (found) return found;
+        }
+        return null;
+    }
+}"""
+"""Null, or where the folded view and the engine's differ first."""
+
+
+def record(recording: Recording, plan: list[tuple[int, dict[str, Any]]]) -> str:
+    """{start, steps, views} as JSON: every step, and the view at each."""
+    start, steps, views = wire(recording.view()), [], {}
+
+    def add(trace: Any) -> None:
+        steps.append(json.loads(protocol.encode_step(trace.step, trace.action, "", trace.events)))
+        views[trace.step] = wire(recording.view())
+
+    for count, command in [*plan, (250, None)]:
+        for _ in range(count):
+            for trace in recording.step(1, events=True):
+                add(trace)
+        try:
+            if command is not None:
+                add(recording.apply(command))
+        except ImpossibleAction:
+            continue
+    return json.dumps({"start": start, "steps": steps, "views": views})
+
+
+def wire(value: Any) -> Any:
+    return json.loads(protocol.dumps(protocol.clean(value)))
+
+
+@settings(
+    max_examples=int(os.environ.get("STREAMLAB_FOLD_EXAMPLES", "25")),
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
+@given(job_specs(), POLICIES, st.integers(0, 5), PLANS)
+def test_the_browser_folds_events_to_the_engines_view(
+    modules: Page, spec: Any, policy: Any, seed: int, plan: Any
+) -> None:
+    trace = record(Recording(make_job(spec), Policy(*policy), seed), plan)
+    assert modules.evaluate(FOLD, trace) is None
+
+
+def test_an_event_that_the_page_does_not_know_is_named(modules: Page) -> None:
+    complaint = modules.evaluate("""async () => {
+        const { applyEvent } = await import("/js/apply_event.js");
+        try { applyEvent({}, {e: "Teleported"}); } catch (error) { return error.message; }
+    }""")
+    assert complaint == "This page does not know the event Teleported."
