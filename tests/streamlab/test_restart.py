@@ -48,9 +48,7 @@ async def play_until_killed(server: LiveServer, client: Client) -> None:
             await client.receive()
 
 
-async def test_a_killed_server_loses_nothing_that_was_shown(
-    server: LiveServer, ada: Visit
-) -> None:
+async def test_a_killed_server_loses_nothing_that_was_shown(server: LiveServer, ada: Visit) -> None:
     client = await Client(ada).connect()
     await client.drive("step", count=40)
     await client.drive("command", command={"kind": "checkpoint"})
