@@ -231,7 +231,7 @@ def test_a_family_expires_as_a_whole_or_not_at_all(lab: LabSpec) -> None:
     from django.core.management import call_command
     from django.utils import timezone
 
-    root, child, grandchild = family(lab)
+    root, child, _ = family(lab)
     alone = services.run_create(lab=lab, owner=Owner("bob"))
     past = timezone.now() - timedelta(days=1)
     Run.objects.filter(pk__in=[root.pk, child.pk, alone.pk]).update(expires=past)
