@@ -78,6 +78,7 @@ export function createDriver({ store, transport, post, go, copy }) {
 
   const local = {
     select: ({ selection }) => store.set({ selection }),
+    point: ({ subtask }) => store.set({ pointed: subtask }),
     select_checkpoint: ({ checkpoint }) => store.set({ checkpoint }),
     dismiss: () => store.set({ error: null }),
     show_table: ({ shown }) => store.set({ tableShown: shown }),

@@ -55,6 +55,7 @@ const store = createStore({
   waiting: null,
   error: null,
   selection: { subtask: firstChoice(preview.view), channel: null },
+  pointed: null,
   checkpoint: null,
   tableShown: false,
   projector: settings.read("projector") === "on",

@@ -28,6 +28,16 @@ class RunConsumer(AsyncWebsocketConsumer):
     registry: Callable[[], Registry] = staticmethod(registry)
     hello_seconds: float = HELLO_SECONDS
 
+    async def dispatch(self, message: dict[str, Any]) -> None:
+        """As Channels does, but for its visit to the database thread before each message.
+
+        It closes connections there that this consumer does not use after `connect`.
+        """
+        if message["type"] == "websocket.receive":
+            await self.websocket_receive(message)
+        else:
+            await super().dispatch(message)
+
     async def connect(self) -> None:
         self.run_id: str = self.scope["url_route"]["kwargs"]["run_id"]
         self.live: LiveRun | None = None

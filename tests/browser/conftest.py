@@ -5,7 +5,6 @@ modules    a page that can load the modules of static/js, without any server
 """
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +83,7 @@ def viewer(server: Any, page: Page) -> Viewer:
 
 
 @pytest.fixture
-def modules(page: Page) -> Iterator[Page]:
+def modules(page: Page) -> Page:
     def answer(route: Any) -> None:
         path = route.request.url.removeprefix("http://modules.test")
         if path.startswith("/js/"):
@@ -94,4 +93,4 @@ def modules(page: Page) -> Iterator[Page]:
 
     page.route("http://modules.test/**", answer)
     page.goto("http://modules.test/")
-    yield page
+    return page

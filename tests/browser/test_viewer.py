@@ -205,3 +205,13 @@ def test_times_are_those_of_the_lab_in_any_browser(viewer: Viewer) -> None:
     marks = [one.page.locator("svg.over .g-time-text").all_inner_texts() for one in (viewer, other)]
     assert marks[0] == marks[1] != []
     hanoi.close()
+
+
+def test_names_in_the_text_point_at_the_stage(viewer: Viewer) -> None:
+    name = viewer.page.locator(".prose .ref", has_text="window[1]").first
+    name.focus()
+    expect(viewer.card("window[1]")).to_have_class(re.compile("pointed"))
+    viewer.key("Enter")
+    expect(viewer.card("window[1]")).to_have_attribute("aria-pressed", "true")
+    viewer.page.locator(".card").first.focus()
+    expect(viewer.card("window[1]")).not_to_have_class(re.compile("pointed"))

@@ -19,9 +19,37 @@ export function mount(element, { store, send }) {
     if (form.reportValidity()) send({ type: "start_again", parameters: values() });
   });
   form.addEventListener("input", () => mark());
+  pointFrom(element.querySelector(".prose"), Object.keys(store.state.view.subtasks), send);
   setHtml(form, formHtml(store.state.parameters));
   form.hidden = !store.state.parameters.length;
   mark();
+}
+
+/** Names of subtasks in the text point at the stage, on hover and on focus, and select on click. */
+function pointFrom(text, ids, send) {
+  const walker = document.createTreeWalker(text, NodeFilter.SHOW_TEXT);
+  const nodes = [];
+  while (walker.nextNode()) nodes.push(walker.currentNode);
+  for (const node of nodes) {
+    const parts = node.textContent.split(/([a-z][\w-]*\[\d+\])/);
+    if (!parts.some((part) => ids.includes(part))) continue;
+    node.replaceWith(...parts.map((part) => (ids.includes(part) ? reference(part) : part)));
+  }
+  const point = ({ target }) => {
+    if (target.dataset?.subtask) send({ type: "point", subtask: target.dataset.subtask });
+  };
+  for (const on of ["mouseover", "focusin"]) text.addEventListener(on, point);
+  for (const off of ["mouseout", "focusout"]) text.addEventListener(off, () => send({ type: "point", subtask: null }));
+  text.addEventListener("click", ({ target }) => {
+    if (target.dataset.subtask) send({ type: "select", selection: { subtask: target.dataset.subtask, channel: null } });
+  });
+}
+
+function reference(id) {
+  const button = document.createElement("button");
+  Object.assign(button, { type: "button", className: "ref", textContent: id });
+  button.dataset.subtask = id;
+  return button;
 }
 
 const values = () => Object.fromEntries(read().parameters.map(({ name }) => [name, Number(form.elements[name].value)]));

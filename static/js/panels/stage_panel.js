@@ -52,7 +52,7 @@ export function mount(element, { store, send }) {
 }
 
 export function update(state, changes) {
-  if (!["view", "last", "selection", "theme", "projector", "tableShown"].some((name) => changes.has(name))) return;
+  if (!["view", "last", "selection", "pointed", "theme", "projector", "tableShown"].some((name) => changes.has(name))) return;
   if (changes.has("theme")) parts.tokens.repaint();
   render(state, changes.has("view"));
 }
@@ -73,7 +73,7 @@ function render(state, stepped) {
   for (const [id, card] of cards) {
     const box = layout.cards[id];
     setHtml(card, cardHtml(view, id, { density: layout.density, vertical, width: box.width, facts, domain, before }));
-    card.className = `card ${layout.density.name}${facts.actors.has(id) ? " hot" : ""}${view.subtasks[id].status === "failed" ? " failed" : ""}${state.selection.subtask === id ? " selected" : ""}`;
+    card.className = `card ${layout.density.name}${facts.actors.has(id) ? " hot" : ""}${view.subtasks[id].status === "failed" ? " failed" : ""}${state.selection.subtask === id ? " selected" : ""}${state.pointed === id ? " pointed" : ""}`;
     card.setAttribute("aria-label", describeSubtask(view, id));
     card.setAttribute("aria-pressed", String(state.selection.subtask === id));
   }
