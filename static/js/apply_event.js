@@ -64,6 +64,15 @@ const FOLDS = {
   SplitWatermark(draft, { subtask, split, watermark }) {
     draft.at("subtasks", subtask, "splits", split).watermark = watermark;
   },
+  ScriptRead(draft, { subtask, split, offset }) {
+    draft.at("subtasks", subtask, "splits", split).offset = offset + 1;
+  },
+  SplitStatus(draft, { subtask, split, idle }) {
+    draft.at("subtasks", subtask, "splits", split).idle = idle;
+  },
+  SplitPaused(draft, { subtask, split, paused }) {
+    draft.at("subtasks", subtask, "splits", split).paused = paused;
+  },
   SplitEnded(draft, { subtask, split }) {
     draft.at("subtasks", subtask, "splits", split).ended = true;
   },
@@ -77,6 +86,12 @@ const FOLDS = {
   InputWatermark(draft, { subtask, input, watermark }) {
     draft.at("subtasks", subtask, "inputs", input).watermark = watermark;
   },
+  InputStatus(draft, { subtask, input, idle }) {
+    draft.at("subtasks", subtask, "inputs", input).idle = idle;
+  },
+  SubtaskStatus(draft, { subtask, idle }) {
+    draft.subtask(subtask).idle = idle;
+  },
   InputEnded(draft, { subtask, input }) {
     draft.at("subtasks", subtask, "inputs", input).ended = true;
   },
@@ -87,12 +102,14 @@ const FOLDS = {
     draft.at("subtasks", subtask, "state")[row] = { name, key, key_group, window, entry, value };
   },
   StateRemoved: (draft, event) => removeRow(draft, event, "state"),
-  TimerSet(draft, { subtask, row, key, time }) {
-    draft.at("subtasks", subtask, "timers")[row] = { key, time };
+  TimerSet(draft, { subtask, row, key, time, clock }) {
+    draft.at("subtasks", subtask, "timers")[row] = { key, time, clock };
   },
   TimerRemoved: (draft, event) => removeRow(draft, event, "timers"),
   TimerFired: (draft, event) => removeRow(draft, event, "timers"),
   WindowFired: nothing,
+  WindowsMerged: nothing,
+  WindowCleaned: nothing,
   RecordLate(draft, { subtask }) {
     draft.subtask(subtask).late += 1;
   },
