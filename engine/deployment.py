@@ -180,6 +180,7 @@ class Deployment:
                         "not_a_source",
                         "A split was assigned to an operator that is no source.",
                         place=subtask.id,
+                        mend="Report it with the job.",
                     )
                 taker = split_taker(subtask, subtask.operator, slot.split)
             self.takers.append(taker)
