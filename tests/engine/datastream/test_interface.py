@@ -113,7 +113,6 @@ def test_what_makes_no_sense_is_refused_where_it_is_said(env, stream, declare):
     [
         ("DataStream.execute_and_collect", lambda env, s: s.execute_and_collect()),
         ("DataStream.add_sink", lambda env, s: s.add_sink(None)),
-        ("KeyedStream.count_window", lambda env, s: s.key_by(str).count_window(3)),
         ("StreamExecutionEnvironment.add_source", lambda env, s: env.add_source(None)),
     ],
 )
