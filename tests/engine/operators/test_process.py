@@ -16,7 +16,8 @@ from engine.datastream import (
     ValueStateDescriptor,
 )
 from engine.operators import map as map_module
-from engine.operators import process as keyed_module
+from engine.operators import keyed as keyed_operators
+from engine.operators import process as process_module
 from engine.operators.source import SplitData
 from engine.testing import run_job, run_to_idle, written
 
@@ -291,7 +292,7 @@ def test_a_timer_needs_an_integer_of_64_bits(timestamp):
 
 
 def test_a_timer_that_sets_itself_again_for_ever_is_a_named_error(monkeypatch):
-    monkeypatch.setattr(keyed_module, "MOST_TIMERS", 100)
+    monkeypatch.setattr(keyed_operators, "MOST_TIMERS", 100)
 
     class Forever(Reminds):
         def on_timer(self, timestamp, ctx):
@@ -305,7 +306,7 @@ def test_a_timer_that_sets_itself_again_for_ever_is_a_named_error(monkeypatch):
 
 
 def test_results_without_an_end_are_a_named_error(monkeypatch):
-    for module in (map_module, keyed_module):
+    for module in (map_module, process_module):
         monkeypatch.setattr(module, "MOST_RESULTS", 100)
 
     def forever(value):
