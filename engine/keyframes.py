@@ -6,8 +6,10 @@ state grows; a step between two of them is reached by replay, and events are reg
 
 from __future__ import annotations
 
+import gc
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from engine import digest
@@ -28,10 +30,30 @@ LogEntry = list[Any]
 ATOMIC = Policy("round_robin", 1)
 
 FIRST_INTERVAL = 1000
-MOST_INTERVAL = 8000
+MOST_INTERVAL = 50_000
+MANY_FRAMES = 1000
+"""From so many keyframes on, old ones are thinned."""
+OLD_INTERVAL = 8000
+"""Thinning leaves keyframes at most so many steps apart."""
 BYTES_A_STEP = 60
 """What keyframes may cost; with more state they stand further apart."""
 BYTES_AN_ENTRY = 60
+
+
+UNCOLLECTED = 100_000
+"""Steps that are run without the cyclic garbage collector: a run makes many tuples and hardly a cycle."""
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Keep the cyclic garbage collector from looking through every new tuple; it is as it was afterwards."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 class Log:
@@ -140,15 +162,26 @@ class Recording:
         """Go up to `n` steps forward, along the recorded future and then by the policy; fewer where nothing can happen."""
         traces: list[StepTrace] = []
         target = self.position + n
+        if not events:
+            self._run_to(target)
+            return traces
         while self.position < target:
-            before = self.position
-            if events:
-                traces.extend(self._traced(self._forward, 1))
-            else:
-                self._forward(min(target - before, self._to_boundary(before)))
-            if self.position == before:
+            trace = self._traced(self._forward, 1)
+            if not trace:
                 break
+            traces.extend(trace)
         return traces
+
+    def _run_to(self, target: int) -> None:
+        """Go forward unwatched to step `target`, or to where nothing can happen."""
+        while self.position < target:
+            with collector_paused():
+                stop = min(target, self.position + UNCOLLECTED)
+                while self.position < stop:
+                    before = self.position
+                    self._forward(min(stop - before, self._to_boundary(before)))
+                    if self.position == before:
+                        return
 
     def act(self, action: str, events: bool = True) -> StepTrace:
         """Take the action of this id. WouldBranch where the recorded future says otherwise."""
@@ -318,6 +351,19 @@ class Recording:
             queued = sum(len(channel.queue) for channel in runtime.deployment.channels.values())
             wanted = (entries + queued) * BYTES_AN_ENTRY // BYTES_A_STEP
             self._interval = min(MOST_INTERVAL, max(FIRST_INTERVAL, wanted - wanted % 500))
+            if len(self._frames) >= MANY_FRAMES and len(self._frames) % (MANY_FRAMES // 2) == 0:
+                self._thin()
+
+    def _thin(self) -> None:
+        """Drop every other keyframe of the older half."""
+        frames = self._frames
+        half = len(frames) // 2
+        kept = frames[:1]
+        for number in range(1, half):
+            gap = frames[number + 1][0] - kept[-1][0]
+            if number % 2 == 0 or gap > OLD_INTERVAL:
+                kept.append(frames[number])
+        frames[:half] = kept
 
     def _digest(self, index: int) -> None:
         found = digest.parts(self._runtime)
@@ -383,18 +429,14 @@ class Recording:
         if step < position or self._frames[self._frame_before(step)][0] > position:
             self._go_back(step)
         else:
-            self._replay_to(step)
+            self._run_to(step)
 
     def _frame_before(self, step: int) -> int:
         return bisect_right(self._frames, step, key=lambda frame: frame[0]) - 1
 
     def _go_back(self, step: int) -> None:
         self._restore_frame(self._frame_before(step))
-        self._replay_to(step)
-
-    def _replay_to(self, step: int) -> None:
-        while self.position < step:
-            self._forward(min(step - self.position, self._to_boundary(self.position)))
+        self._run_to(step)
 
     def _restore_frame(self, index: int) -> None:
         step, frame = self._frames[index]

@@ -48,6 +48,7 @@ from engine.network.channel import Channel
 from engine.network.credit import Readiness
 from engine.network.result_partition import ResultPartition, shown_element
 from engine.operators.base import Operator
+from engine.operators.sink import SinkOperator
 from engine.operators.source import SourceOperator, Split
 from engine.state.sizes import estimated_bytes
 from engine.trace import Trace
@@ -320,34 +321,54 @@ def channel_taker(subtask: Subtask, index: int) -> Taker:
     output = subtask.output
     send, emit, free, credit = output.send, output.emit, output.free, output.credit
     watermark_arrived = subtask.watermark_arrived
-    readiness, bit = channel.readiness, channel.bit
+    alone = len(subtask.inputs) == 1
+    valve = subtask.valves[0]
+    on_watermark, forwards = operator.on_watermark, operator.forwards_watermarks
+    swallows = isinstance(operator, SinkOperator) and not output.channels
+    readiness, others = channel.readiness, ~channel.bit
     fanout = operator.fanout
 
     def take(limit: int) -> int:
         if limit > 1 and len(queue) > 1 and queue[0][0] <= WATERMARK and trace.events is None:
             return burst(min(limit, len(queue)))
         element = popleft()
+        if element[0] or trace.events is not None:
+            return take_openly(element)
         channel.taken += 1
-        kind = element[0]
-        if kind > WATERMARK:
-            channel.riders -= 1
         if channel.full:
             release()
         elif not queue:
-            readiness.nonempty &= ~bit
-        events = trace.events
+            readiness.nonempty &= others
         try:
-            if events is not None:
-                announce(element)
-            if kind == RECORD:
-                process((element,), out)
-            else:
-                control(element)
+            process((element,), out)
             if out:
-                if events is None:
-                    emit(out)
-                else:
-                    send(out)
+                emit(out)
+                out.clear()
+            if side:
+                output.send_side(side)
+        except Exception as error:
+            out.clear()
+            side.clear()
+            host.fail(subtask.id, error)
+        return 1
+
+    def take_openly(element: Element) -> int:
+        """A control element, or any while somebody listens."""
+        channel.taken += 1
+        if element[0] > WATERMARK:
+            channel.riders -= 1
+        release()
+        try:
+            if trace.events is not None:
+                announce(element)
+            if element[0] == WATERMARK:
+                watermark_arrived(index, element[1])
+            elif element[0]:
+                control(element)
+            else:
+                process((element,), out)
+            if out:
+                send(out)
                 out.clear()
             if side:
                 output.send_side(side)
@@ -364,9 +385,7 @@ def channel_taker(subtask: Subtask, index: int) -> Taker:
 
     def control(element: Element) -> None:
         kind = element[0]
-        if kind == WATERMARK:
-            watermark_arrived(index, element[1])
-        elif kind == BARRIER:
+        if kind == BARRIER:
             subtask.barrier_arrived(index, element[1])
         elif kind == STATUS:
             subtask.status_arrived(index, element[1])
@@ -383,35 +402,27 @@ def channel_taker(subtask: Subtask, index: int) -> Taker:
             while ready < count and queue[ready][0] <= WATERMARK:
                 ready += 1
             count = ready
-        elements = [popleft() for _ in repeat(None, count)]
+        if count == len(queue):
+            elements = list(queue)
+            queue.clear()
+        else:
+            elements = [popleft() for _ in repeat(None, count)]
         done = 0
         base = trace.step
         try:
             if fanout is None or output.side:
                 # Records of side outputs and watermarks of the main output share channels: keep their order.
                 done = one_by_one(elements)
+            elif swallows:
+                done = count
+                swallow(elements)
             else:
-                kinds = [element[0] for element in elements]
-                budget = fanout or 1
-                while done < count:
-                    trace.step = base + done
-                    if kinds[done] == RECORD:
-                        try:
-                            end = kinds.index(WATERMARK, done)
-                        except ValueError:
-                            end = count
-                        process(elements[done:end] if done or end < count else elements, out)
-                        done = end
-                    else:
-                        watermark_arrived(index, elements[done][1])
-                        done += 1
-                        if len(out) > done * budget:
-                            break  # it fired: more came out than the credit was counted for
-                if out:
-                    send(out)
-                    out.clear()
-                if side:
-                    output.send_side(side)
+                done = one_after_another(elements, base)
+            if out:
+                emit(out)
+                out.clear()
+            if side:
+                output.send_side(side)
         except Exception as error:
             raise RetryAtomically from error
         trace.step = base
@@ -419,6 +430,45 @@ def channel_taker(subtask: Subtask, index: int) -> Taker:
             queue.extendleft(reversed(elements[done:]))
         channel.taken += done
         release()
+        return done
+
+    def swallow(elements: list[Element]) -> None:
+        """A sink emits nothing and writes whatever the watermark is, so all its records can go at once."""
+        kinds = [element[0] for element in elements]
+        if WATERMARK in kinds:
+            watermark_arrived(index, max([element[1] for element in elements if element[0]]))
+            out.clear()
+            elements = [element for element in elements if not element[0]]
+        if elements:
+            process(elements, out)
+
+    def one_after_another(elements: list[Element], base: int) -> int:
+        """Records between two watermarks go to the operator at once. Ends where more came out than was counted for."""
+        kinds = [element[0] for element in elements]
+        count = len(elements)
+        budget = fanout or 1
+        done = 0
+        while done < count:
+            trace.step = base + done
+            if kinds[done]:
+                timestamp = elements[done][1]
+                done += 1
+                if not alone:
+                    watermark_arrived(index, timestamp)
+                elif valve.advance(0, timestamp) and valve.output > subtask.watermark:
+                    subtask.watermark = timestamp = valve.output
+                    on_watermark(timestamp, out)
+                    if forwards:
+                        out.append((WATERMARK, timestamp))
+                if len(out) > done * budget:
+                    break
+            else:
+                try:
+                    end = kinds.index(WATERMARK, done)
+                except ValueError:
+                    end = count
+                process(elements[done:end] if done or end < count else elements, out)
+                done = end
         return done
 
     def one_by_one(elements: list[Element]) -> int:

@@ -8,8 +8,10 @@ the capacity is the sender's output queue for this channel, and moves up by itse
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
+from itertools import chain
 
-from engine.elements import WATERMARK, Element
+from engine.elements import RECORD, WATERMARK, Element
 from engine.network.credit import Credit, Readiness
 from engine.values import IMMUTABLE, by_value, is_immutable
 
@@ -104,11 +106,11 @@ class Channel:
         return lost
 
     def keyframe(self) -> tuple[tuple[Element, ...], int, int, bool]:
-        return tuple(map(own, self.queue)), self.taken, self.riders, self.full
+        return own_all(self.queue), self.taken, self.riders, self.full
 
     def rewind(self, frame: tuple[tuple[Element, ...], int, int, bool]) -> None:
         self.queue.clear()
-        self.queue.extend(map(own, frame[0]))
+        self.queue.extend(own_all(frame[0]))
         self.taken, self.riders, self.full = frame[1:]
 
 
@@ -117,3 +119,16 @@ def own(element: Element) -> Element:
     if element[0] or type(element[1]) in IMMUTABLE or is_immutable(element[1]):
         return element
     return (element[0], by_value(element[1]), *element[2:])
+
+
+def own_all(elements: Iterable[Element]) -> tuple[Element, ...]:
+    """`own` of each. Long queues of scalars and flat tuples, which are the rule, are looked through at the speed of C."""
+    held = tuple(elements)
+    values = [element[1] for element in held if element[0] == RECORD]
+    kinds = set(map(type, values))
+    if tuple in kinds:
+        kinds.remove(tuple)
+        if kinds:
+            values = [value for value in values if type(value) is tuple]
+        kinds.update(map(type, chain.from_iterable(values)))
+    return held if kinds <= IMMUTABLE else tuple(map(own, held))

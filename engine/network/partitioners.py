@@ -15,7 +15,7 @@ from typing import Any
 
 from engine.elements import RECORD, Element
 from engine.errors import InvalidJob
-from engine.network.channel import Channel, own
+from engine.network.channel import Channel, own_all
 from engine.randomness import RandomStream
 from engine.state.key_groups import assign_to_key_group, canonical, operator_index_for_key_group
 
@@ -62,19 +62,15 @@ class OneChannel(Route):
     def __init__(self, channels: Sequence[Channel]) -> None:
         super().__init__(channels)
         (channel,) = channels
-        queue, readiness, fill = channel.queue, channel.readiness, channel.fill
+        queue, readiness, settle = channel.queue, channel.readiness, channel.settle
         capacity, bit = channel.capacity, channel.bit
         extend = queue.extend
 
         def emit(out: list[Element]) -> None:
             extend(out)
             readiness.nonempty |= bit
-            if (
-                len(queue) >= capacity
-                and len(queue) - channel.riders >= capacity
-                and not channel.full
-            ):
-                fill()
+            if len(queue) >= capacity and not channel.full:
+                settle()
 
         self.emit = emit  # type: ignore[method-assign]
 
@@ -85,7 +81,7 @@ class Everywhere(Route):
     def emit(self, out: list[Element]) -> None:
         first = True
         for channel in self.channels:
-            channel.queue.extend(out if first else map(own, out))
+            channel.queue.extend(out if first else own_all(out))
             channel.settle()
             first = False
 
@@ -213,19 +209,42 @@ class ByKey(Route):
                         append(element)
                     index = -1
                     continue
-                value = element[1]
+                _, value, timestamp, _ = element
                 key = selector(value)
                 kind = type(key)
                 hit = strings(key) if kind is str else integers(key) if kind is int else None
                 index, held = hit or owner(key)
-                appends[index]((0, value, element[2], held))
+                appends[index]((0, value, timestamp, held))
             if index >= 0 and len(out) == 1:
                 settles[index]()
             else:
                 for settle in settles:
                     settle()
 
-        return emit
+        def emit_to_one(out: list[Element]) -> None:
+            """The same, where there is no other receiver: the key group of a string, which always has one, is not asked for."""
+            for element in out:
+                if element[0]:
+                    append(element)
+                    continue
+                _, value, timestamp, _ = element
+                key = selector(value)
+                kind = type(key)
+                if kind is str:
+                    append((0, value, timestamp, key))
+                else:
+                    hit = integers(key) if kind is int else None
+                    append((0, value, timestamp, (hit or owner(key))[1]))
+            readiness.nonempty |= bit
+            if len(queue) >= capacity and not channel.full:
+                settle()
+
+        if len(channels) > 1:
+            return emit
+        (channel,) = channels
+        queue, readiness, settle = channel.queue, channel.readiness, channel.settle
+        append, bit, capacity = queue.append, channel.bit, channel.capacity
+        return emit_to_one
 
 
 class Partitioner:

@@ -8,7 +8,7 @@ from typing import Any
 
 from engine import events
 from engine.elements import BARRIER, KIND_NAMES, RECORD, STATUS, WATERMARK, Element
-from engine.network.channel import Channel, own
+from engine.network.channel import Channel, own_all
 from engine.network.credit import Credit
 from engine.network.partitioners import Emit, Route
 from engine.state.key_groups import original
@@ -95,7 +95,7 @@ class ResultPartition:
 
     def _emit_main(self, out: list[Element]) -> None:
         for number, route in enumerate(self.main):
-            route.emit(out if number == 0 else list(map(own, out)))
+            route.emit(out if number == 0 else list(own_all(out)))
 
     def _emit_with_sides(self, out: list[Element]) -> None:
         """A watermark of the main output belongs to the side outputs as well."""
@@ -112,7 +112,7 @@ class ResultPartition:
         def everywhere() -> None:
             for tag, records in side.items():
                 for number, route in enumerate(self.side.get(tag, ())):
-                    route.emit(records if number == 0 else list(map(own, records)))
+                    route.emit(records if number == 0 else list(own_all(records)))
 
         self._observed(everywhere)
         side.clear()

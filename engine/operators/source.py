@@ -25,6 +25,8 @@ from engine.events import (
 from engine.operators.base import Context, Operator
 from engine.values import by_value, is_immutable, text
 
+Assign = Callable[[Any, int | None], int]
+
 
 class Skip(NamedTuple):
     """An entry of a split that holds no record: it is counted, with its reason."""
@@ -184,6 +186,8 @@ class SourceOperator(Operator):
             or spec.alignment is not None
         )
         """Whether entries are read one at a time even in a burst."""
+        self.simple = not self.one_by_one and spec.punctuated is None
+        """Whether records do nothing but raise the watermark."""
 
     def open(self) -> None:
         if self.periodic or self.spec.idleness is not None:
@@ -193,20 +197,15 @@ class SourceOperator(Operator):
         """Read `count` entries of a split (there are as many)."""
         events = self.trace.events
         offset = split.offset
-        if (
-            split.plain
-            and self.spec.assign is None
-            and not self.one_by_one
-            and events is None
-            and not self.spec.makes_watermarks()
-        ):
-            if count == 1:
+        if split.plain and events is None and self.simple:
+            if self.spec.assign is not None:
+                self._read_plain(split, count, self.spec.assign, out)
+            elif count == 1:
                 out.append((0, split.entries[offset], None, None))
             else:
-                out.extend(
-                    [(0, entry, None, None) for entry in split.entries[offset : offset + count]]
-                )
-            split.offset += count
+                entries = split.entries[offset : offset + count]
+                out.extend([(0, entry, None, None) for entry in entries])
+            split.offset = offset + count
             self.records += count
             return count
         assign, bound, periodic = self.spec.assign, self.spec.bound, self.periodic
@@ -239,6 +238,50 @@ class SourceOperator(Operator):
                 if punctuated is not None:
                     self._raise_split(split, punctuated, out)
         return split.offset - offset
+
+    def _read_plain(self, split: Split, count: int, assign: Assign, out: list[Element]) -> None:
+        """What `read` does with entries that need no copy while nobody listens; every name is bound before the loop."""
+        bound, highest, emitted = self.spec.bound, split.highest, self.emitted
+        behind = 0 if bound is None else -bound - 1
+        others = MAX_TIMESTAMP
+        if bound is None or self.periodic:
+            others = MIN_TIMESTAMP  # nothing is emitted here
+        elif len(self.splits) > 1:
+            others = self._lowest_beside(split)
+        append = out.append
+        offset = split.offset
+        for entry in split.entries[offset : offset + count]:
+            timestamp = assign(entry, None)
+            if type(timestamp) is not int or not MIN_TIMESTAMP < timestamp < MAX_TIMESTAMP:
+                checked_timestamp(timestamp, self.context.subtask, entry)
+            append((0, entry, timestamp, None))
+            if timestamp > highest:
+                highest = timestamp
+                lowest = timestamp + behind
+                if lowest > others:
+                    lowest = others
+                if lowest > emitted:
+                    emitted = lowest
+                    append((1, lowest))
+        if bound is None or highest == split.highest:
+            return
+        split.highest = highest
+        split.watermark = highest + behind
+        if not self.periodic:
+            self._combine()
+            if emitted > self.emitted:
+                self.emitted = self.watermark = emitted
+
+    def _lowest_beside(self, split: Split) -> int:
+        """The lowest watermark of the other splits that count."""
+        return min(
+            [
+                MAX_TIMESTAMP if other.ended else other.watermark
+                for other in self.splits
+                if other is not split and not other.idle
+            ],
+            default=MAX_TIMESTAMP,
+        )
 
     def _special(
         self, split: Split, entry: Any, out: list[Element]
@@ -303,16 +346,20 @@ class SourceOperator(Operator):
 
     def emit_watermark(self, out: list[Element]) -> None:
         """Emit the combined watermark of the splits where it rose."""
-        if len(self.splits) == 1 and not self.splits[0].idle and not self.splits[0].ended:
-            lowest = self.splits[0].watermark
-        else:
-            for split in self.splits:
-                self.combined.update(
-                    split.number, MAX_TIMESTAMP if split.ended else split.watermark, split.idle
-                )
-            lowest = self.combined.output
+        lowest = self._combine()
         if lowest > self.emitted:
             self.raise_watermark(lowest, out)
+
+    def _combine(self) -> int:
+        """The combined watermark of the splits as they are now."""
+        splits = self.splits
+        if len(splits) == 1 and not splits[0].idle and not splits[0].ended:
+            return splits[0].watermark
+        for split in splits:
+            self.combined.update(
+                split.number, MAX_TIMESTAMP if split.ended else split.watermark, split.idle
+            )
+        return self.combined.output
 
     def raise_watermark(self, timestamp: int, out: list[Element]) -> None:
         if self.trace.events is not None:
