@@ -1,0 +1,1 @@
+"""What StreamLab costs: `make bench`, or `python -m benchmarks`. See docs/howto/benchmarks.md."""
