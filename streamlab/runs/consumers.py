@@ -12,6 +12,7 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from streamlab.runs import protocol
 from streamlab.runs.errors import RunError
 from streamlab.runs.live import Impossible, LiveRun
+from streamlab.runs.messages import MESSAGES, Message
 from streamlab.runs.outbox import Outbox
 from streamlab.runs.registry import Registry, registry
 from streamlab.runs.selectors import Owner
@@ -78,7 +79,7 @@ class RunConsumer(AsyncWebsocketConsumer):
         else:
             await self.carry_out(message, values, ref)
 
-    async def carry_out(self, message: protocol.Message, values: Values, ref: int | None) -> None:
+    async def carry_out(self, message: Message, values: Values, ref: int | None) -> None:
         try:
             if message.name != "hello" and self.live is None:
                 raise RunError("hello_first")
@@ -198,7 +199,7 @@ class RunConsumer(AsyncWebsocketConsumer):
 
 
 Handler = Callable[..., Awaitable[None]]
-HANDLERS: dict[str, Handler] = {name: getattr(RunConsumer, name) for name in protocol.MESSAGES}
+HANDLERS: dict[str, Handler] = {name: getattr(RunConsumer, name) for name in MESSAGES}
 
 
 def check_version(version: int) -> None:

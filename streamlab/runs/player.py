@@ -10,8 +10,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from streamlab.runs.errors import CATALOGUE, RunError
+from streamlab.runs.messages import FASTEST
 from streamlab.runs.outbox import FRAME_SECONDS
-from streamlab.runs.protocol import FASTEST
 from streamlab.runs.slices import Pace
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from labs.spec import LabSpec
 from streamlab.runs import protocol, selectors, services
 from streamlab.runs.bundles import bundle_lab
 from streamlab.runs.errors import RunError
+from streamlab.runs.messages import NEW_LINK, NEW_RUN
 from streamlab.runs.models import Run, random_name
 from streamlab.runs.previews import preview
 from streamlab.runs.registry import registry
@@ -163,7 +164,7 @@ async def first_picture(lab: LabSpec, run: Run | None = None) -> dict[str, Any]:
 @data
 async def run_new(request: HttpRequest, slug: str) -> HttpResponse:
     lab = services.lab_get(slug=slug)
-    asked = protocol.parse_body(request.body, protocol.NEW_RUN, name="new run")
+    asked = protocol.parse_body(request.body, NEW_RUN, name="new run")
     owner = await new_owner(request)
     run = await database_sync_to_async(services.run_create)(lab=lab, owner=owner, **asked)
     return told(run)
@@ -184,7 +185,7 @@ async def run_share(request: HttpRequest, run_id: str) -> HttpResponse:
     if not (await owner_of(request)).owns(run):
         raise RunError("not_yours", place=run_id)
     check_rate(run.visitor or str(run.user_id))
-    asked = protocol.parse_body(request.body, protocol.NEW_LINK, name="share")
+    asked = protocol.parse_body(request.body, NEW_LINK, name="share")
     link = await database_sync_to_async(services.share_create)(run=run, **asked)
     path = reverse("shared", kwargs={"token": link.pk})
     return JsonResponse({"url": request.build_absolute_uri(path)})

@@ -2,7 +2,7 @@
 
 from django.core.management import call_command
 
-from streamlab.runs import protocol
+from streamlab.runs import messages, protocol
 from streamlab.runs.errors import CATALOGUE
 from streamlab.runs.management.commands.protocoldocs import document
 
@@ -13,7 +13,7 @@ def test_the_document_is_in_step_with_the_code() -> None:
 
 def test_everything_is_in_it() -> None:
     text = document()
-    for name in [*protocol.MESSAGES, *(answer.name for answer in protocol.ANSWERS)]:
+    for name in [*messages.MESSAGES, *(answer.name for answer in messages.ANSWERS)]:
         assert f"\n### {name}\n" in text
     for code in CATALOGUE:
         assert f"| `{code}` |" in text
@@ -24,4 +24,4 @@ def test_the_browser_speaks_the_same_version() -> None:
 
     script = (settings.BASE_DIR / "static" / "js" / "protocol.js").read_text(encoding="utf-8")
     assert f"export const VERSION = {protocol.VERSION};" in script
-    assert f"export const FASTEST = {protocol.FASTEST};" in script
+    assert f"export const FASTEST = {messages.FASTEST};" in script

@@ -11,7 +11,7 @@ from django.core.management import BaseCommand, CommandError
 
 from engine.events import CATALOGUE as EVENTS
 from engine.events import Element, Message
-from streamlab.runs import consumers, errors, live, outbox, protocol
+from streamlab.runs import consumers, errors, live, messages, outbox, protocol
 
 PATH = settings.BASE_DIR / "docs" / "protocol.md"
 
@@ -86,14 +86,14 @@ def document() -> str:
 def sections() -> Iterator[str]:
     yield OPENING
     yield "## From the client\n"
-    for message in protocol.MESSAGES.values():
+    for message in messages.MESSAGES.values():
         yield f"### {message.name}\n"
         yield message.meaning + (" Only the owner may." if message.driving else "") + "\n"
         yield from fields_table(message)
-    yield from kinds("Commands", protocol.COMMAND)
-    yield from kinds("What a run can be stopped by", protocol.BREAKPOINT)
+    yield from kinds("Commands", messages.COMMAND)
+    yield from kinds("What a run can be stopped by", messages.BREAKPOINT)
     yield "## From the server\n"
-    for answer in protocol.ANSWERS:
+    for answer in messages.ANSWERS:
         yield f"### {answer.name}\n"
         yield answer.meaning + "\n"
         yield from table(["field", "holds"], ([f"`{n}`", t] for n, t in answer.fields.items()))
@@ -124,20 +124,20 @@ def sections() -> Iterator[str]:
     yield "## Requests\n"
     yield "JSON bodies, with the header `X-CSRFToken`.\n"
     yield "`POST /labs/<lab>/runs/` makes a run and answers `{run, url}`:\n"
-    yield from rows(protocol.NEW_RUN)
+    yield from rows(messages.NEW_RUN)
     yield "`POST /runs/<run>/share/` answers `{url}`, a link that opens a copy at that step:\n"
-    yield from rows(protocol.NEW_LINK)
+    yield from rows(messages.NEW_LINK)
     yield "`POST /s/<token>/copy/` makes that copy for the visitor and answers `{run, url}`."
 
 
-def fields_table(message: protocol.Message) -> Iterator[str]:
+def fields_table(message: messages.Message) -> Iterator[str]:
     chosen = [
         [f"`{name}`", "an object, see below", ""] for name in message.choices
     ]  # commands and breakpoints
     yield from table(["field", "must be", "meaning"], [*map(row, message.fields), *chosen])
 
 
-def kinds(title: str, choice: protocol.Choice) -> Iterator[str]:
+def kinds(title: str, choice: messages.Choice) -> Iterator[str]:
     yield f"### {title}\n"
     yield from table(
         ["kind", "fields"],
@@ -148,15 +148,15 @@ def kinds(title: str, choice: protocol.Choice) -> Iterator[str]:
     )
 
 
-def rows(fields: Iterable[protocol.Field]) -> Iterator[str]:
+def rows(fields: Iterable[messages.Field]) -> Iterator[str]:
     yield from table(["field", "must be", "meaning"], map(row, fields))
 
 
-def row(item: protocol.Field) -> list[str]:
+def row(item: messages.Field) -> list[str]:
     return [f"`{item.name}`", item.rule.text + optional(item), item.meaning]
 
 
-def optional(item: protocol.Field) -> str:
+def optional(item: messages.Field) -> str:
     if not item.optional:
         return ""
     return " (optional)" if item.default is None else f" (optional, {item.default})"
