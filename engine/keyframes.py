@@ -17,8 +17,12 @@ from engine.actions import commands_offered, impossible_actions, possible_action
 from engine.breakpoints import Breakpoint, parse_breakpoint
 from engine.commands import command_data, parse_command
 from engine.errors import EngineBug, InvalidJob, LearnerMistake, WouldBranch
+from engine.event_time.windows import TimeWindow
 from engine.events import Event
+from engine.explain import Explainer, Fact
 from engine.graph.job_graph import JobGraph
+from engine.lineage import Lineage, Origin
+from engine.narration import NUMBERS, TimeFormat
 from engine.operators.sink import ResultLog
 from engine.picture import picture
 from engine.runtime import UNBOUNDED, Runtime
@@ -469,6 +473,47 @@ class Recording:
             copy.digests = self.digests[: position // digest.EVERY]
         copy.seek(position)
         return copy
+
+    # Questions
+
+    def explain_window(
+        self, subtask: str, key: str, window: tuple[int, int], times: TimeFormat = NUMBERS
+    ) -> list[Fact]:
+        """Why the window [start, end) of a key has not fired at a subtask: a chain of facts."""
+        return Explainer(self._runtime, times).window(subtask, key, TimeWindow(*window))
+
+    def explain_late(
+        self,
+        subtask: str,
+        timestamp: int,
+        watermark: int,
+        times: TimeFormat = NUMBERS,
+    ) -> list[Fact]:
+        """Why a record was late, in the words of the RecordLate event that told of it."""
+        return Explainer(self._runtime, times).late(subtask, timestamp, watermark)
+
+    def steps_until(self, breakpoint: Any, limit: int) -> int | None:
+        """How many steps from here the breakpoint is, tried on a copy; None where `limit` steps do not reach it."""
+        copy = self.fork()
+        start = copy.position
+        copy._log = Log(self._log.entries)
+        return copy.position - start if copy.run_until(breakpoint, limit) else None
+
+    def lineage(self, element: str, limit: int = 50_000) -> list[Origin]:
+        """The source records that an element was made of, found by replay from the start."""
+        if self.position > limit:
+            raise LearnerMistake(
+                "lineage_too_long",
+                f"Lineage is found by replay, and this run has more than {limit:,} steps.",
+                mend="Ask at an earlier step.",
+            )
+        position = self.position
+        copy = self.fork()
+        copy.seek(0)
+        found = Lineage()
+        while copy.position < position:
+            found.follow(copy.step(min(500, position - copy.position), events=True))
+        return found.origins(element)
 
     # What there is to see
 

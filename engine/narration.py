@@ -44,6 +44,15 @@ class TimeFormat(NamedTuple):
             return self.show(watermark)
         return self.show(watermark + 1)
 
+    def length(self, milliseconds: int) -> str:
+        """A length of time, in the largest units that need no fraction, rounded up to seconds on a clock."""
+        if not self.clock:
+            return f"{milliseconds} ms"
+        minutes, seconds = divmod(-(-milliseconds // 1000), 60)
+        hours, minutes = divmod(minutes, 60)
+        parts = [f"{hours} h"] * bool(hours) + [f"{minutes} min"] * bool(minutes)
+        return " ".join(parts + [f"{seconds} s"] * bool(seconds)) or "0 s"
+
     def span(self, start: int, end: int) -> str:
         return f"{self.show(start)}–{self.show(end)}"
 

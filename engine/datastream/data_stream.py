@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from engine.datastream.common import TypeInformation, WatermarkStrategy
-from engine.datastream.functions import KeySelector
+from engine.datastream.functions import AggregateFunction, KeySelector
 from engine.datastream.functions import Partitioner as PartitionerFunction
 from engine.datastream.transformation import Input, Transformation, caller
 from engine.datastream.window import GlobalWindows, WindowAssigner
@@ -429,6 +429,16 @@ class WindowedStream:
                     place=caller(),
                     mend="Derive it from AggregateFunction.",
                 )
+        if (
+            self._assigner.spec.merges
+            and getattr(type(aggregate_function), "merge", None) is AggregateFunction.merge
+        ):
+            raise InvalidJob(
+                "no_merge",
+                f"Session windows need {type(aggregate_function).__name__}.merge, since two windows may become one.",
+                place=caller(),
+                mend="Implement merge(acc_a, acc_b).",
+            )
         return self._window(aggregate_function, Aggregated, window_function)
 
     def apply(self, window_function: Any, output_type: TypeInformation | None = None) -> DataStream:

@@ -102,6 +102,10 @@ class Collect(AggregateFunction):
     def get_result(self, accumulator):
         return tuple(sorted(accumulator))
 
+    def merge(self, acc_a, acc_b):
+        acc_a.extend(acc_b)
+        return acc_a
+
 
 class WithWindow(ProcessWindowFunction):
     def process(self, key, context, elements):
