@@ -7,31 +7,27 @@ Architecture invariant: the recording never runs ahead of what is published whil
 """
 
 import asyncio
-import logging
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
-from engine import ENGINE_VERSION, LearnerMistake, StepTrace, StreamLabError, WouldBranch
+from engine import ENGINE_VERSION, LearnerMistake, StepTrace, WouldBranch
 from engine.narration import TimeFormat, narrate_step
-from labs.spec import LabSpec
 from streamlab.runs import logs, protocol, recordings, selectors, services
-from streamlab.runs.bundles import bundle_lab
+from streamlab.runs.audience import Audience
 from streamlab.runs.errors import RunError
 from streamlab.runs.models import Run
 from streamlab.runs.outbox import Batch, Outbox, Step
 from streamlab.runs.player import Player
+from streamlab.runs.rebuild import load, rebuild
 from streamlab.runs.slices import Pace
 from streamlab.runs.writer import Conflict
 
 if TYPE_CHECKING:
     from streamlab.runs.registry import Registry
-
-logger = logging.getLogger(__name__)
 
 Impossible = LearnerMistake  # what the engine answers to a choice that it cannot take
 
@@ -42,27 +38,6 @@ TRACED_STEPS = 64  # with events, at once: they take less than a slice
 NOTHING_MORE = "nothing more can happen"
 
 
-@dataclass(frozen=True)
-class Stored:
-    """A run as the database has it."""
-
-    run: Run
-    lab: LabSpec
-    log: list[logs.Entry]
-    tail: logs.Tail
-
-
-def load(run_id: str) -> Stored:
-    """Raises RunError unknown_run."""
-    run = selectors.run_get(run_id=run_id)
-    return Stored(
-        run=run,
-        lab=bundle_lab(digest=run.bundle_id),
-        log=selectors.run_log(run=run),
-        tail=selectors.run_tail(run=run),
-    )
-
-
 class LiveRun:
     def __init__(self, registry: "Registry", run: Run) -> None:
         self.registry = registry
@@ -71,7 +46,7 @@ class LiveRun:
         self.lock = asyncio.Lock()
         self.pace = Pace()
         self.player = Player(self)
-        self.viewers: dict[Outbox, bool] = {}  # is it the owner's?
+        self.audience = Audience()
 
         self.times = TimeFormat()
         self.recording: Any = None
@@ -88,7 +63,7 @@ class LiveRun:
         self.say = ""
         self.actions: bytes | None = None
         self.marks: list[Any] = []
-        self.picture: tuple[int, int, bytes] | None = None  # (position, head, encoded view)
+        self.picture: bytes | None = None  # the encoded view of this position
 
     # ---- the engine, when it is needed -------------------------------------------------------------
 
@@ -106,30 +81,11 @@ class LiveRun:
 
     async def rebuild(self) -> None:
         stored = await self.registry.database(load, self.id)
-        try:
-            recording = recordings.open_recording(
-                lab=stored.lab,
-                parameters=stored.run.parameters,
-                policy=stored.run.policy,
-                quantum=stored.run.quantum,
-                seed=stored.run.seed,
-                log=stored.log,
-            )
-            done = stored.run.head == 0
-            while not done:
-                async with self.pace.slice(self.registry.turns, stored.run.head) as steps:
-                    done = recording.replay_slice(steps)
-                recordings.check_digests(recording, stored.run.digests)
-            self.run, self.tail = stored.run, stored.tail
-            self.times = recordings.times_of(stored.lab)
-            self.head, self.stored_position = stored.run.head, stored.run.position
-            self.digests = len(stored.run.digests)
-            self.recording = recording
-            self.go_to(stored.run.position)
-        except StreamLabError as error:
-            self.recording = None
-            logger.warning("run %s cannot be rebuilt: %s", self.id, error)
-            raise RunError("run_unreadable", sentence=error.sentence, place=error.place) from error
+        rebuilt = await rebuild(stored, turns=self.registry.turns, pace=self.pace)
+        self.run, self.tail = stored.run, stored.tail
+        self.stored_position = stored.run.position
+        self.digests = len(stored.run.digests)
+        self.recording, self.times, self.say = rebuilt.recording, rebuilt.times, rebuilt.say
         self.note()
 
     def drop(self) -> None:
@@ -146,7 +102,7 @@ class LiveRun:
         recording = self.recording
         self.position, self.head = recording.position, recording.head
         self.marks = recording.marks
-        self.actions = None
+        self.actions = self.picture = None
 
     def describe_actions(self) -> bytes:
         if self.actions is None:
@@ -174,7 +130,7 @@ class LiveRun:
             else:
                 outbox.want_view("start" if have is None else "resume")
             outbox.put_frame(self.status())
-            self.viewers[outbox] = mine
+            self.audience.join(outbox, mine=mine)
             return True
 
     async def missing(self, have: int) -> list[Step]:
@@ -186,11 +142,11 @@ class LiveRun:
 
     async def detach(self, outbox: Outbox) -> None:
         """The position is saved, and a run whose owner has left stands still."""
-        self.viewers.pop(outbox, None)
-        if not any(self.viewers.values()):
+        self.audience.leave(outbox)
+        if not self.audience.has_owner:
             await self.player.stop()
             await self.registry.save_positions([self])
-            if self.leased and not any(self.viewers.values()):
+            if self.leased and not self.audience.has_owner:
                 await self.registry.release(self)
 
     def welcome(self, *, mine: bool, family: list[dict[str, Any]]) -> str:
@@ -235,22 +191,19 @@ class LiveRun:
         )
 
     def tell_status(self, why: str = "") -> None:
-        frame = self.status(why)
-        for outbox in self.viewers:
-            outbox.put_frame(frame)
+        self.audience.tell(self.status(why))
 
     async def view_frame(self, outbox: Outbox) -> str:
         """For an outbox: the view at a moment between two steps."""
         async with self.lock:
             await self.ensure()
-            if self.picture is None or self.picture[:2] != (self.position, self.head):
-                view = protocol.encode_part(self.recording.view())
-                self.picture = (self.position, self.head, view)
+            if self.picture is None:
+                self.picture = protocol.encode_part(self.recording.view())
             frame = protocol.encode(
                 "view",
                 step=self.position,
                 head=self.head,
-                view=protocol.part(self.picture[2]),
+                view=protocol.part(self.picture),
                 actions=protocol.part(self.describe_actions()),
                 say=self.say,
                 why=outbox.view_wanted,
@@ -258,20 +211,16 @@ class LiveRun:
             outbox.view_taken()
             return frame
 
-    def show_view(
-        self, why: str, *, asked: Outbox | None = None, others: str = "other tab"
-    ) -> None:
-        for outbox in self.viewers:
-            outbox.want_view(why if outbox is asked or asked is None else others)
+    def jumped(self, asked: Outbox) -> None:
+        """The position is another one, and no steps tell how: everybody gets a view."""
+        self.note()
+        self.audience.show_view("seek", asked=asked)
 
     def publish(self, steps: list[Step]) -> None:
         """Show committed steps to everybody; no steps: show the actions of a run that has stopped."""
         self.note()
-        self.picture = None
         actions = self.describe_actions() if self.player.shows_actions else None
-        batch = Batch(steps, self.position, self.head, actions)
-        for outbox in self.viewers:
-            outbox.put_batch(batch)
+        self.audience.publish(Batch(steps, self.position, self.head, actions))
 
     # ---- driving -----------------------------------------------------------------------------------
 
@@ -307,7 +256,7 @@ class LiveRun:
         """Rebuild from the database and show everybody what is true."""
         self.drop()
         await self.ensure()
-        self.show_view("resume")
+        self.audience.show_view("resume")
 
     async def hold_lease(self) -> None:
         """Only the process with the lease drives. Raises RunError elsewhere, or stale."""
@@ -463,9 +412,7 @@ class LiveRun:
                 raise RunError("outside", place="seek.step", step=step, head=self.head)
             async with self.registry.turns.turn():
                 self.go_to(step)
-            self.note()
-            self.picture = None
-            self.show_view("seek", asked=asked)
+            self.jumped(asked)
 
     async def run_until(
         self, *, head: int, position: int, until: dict[str, Any], asked: Outbox
@@ -492,9 +439,7 @@ class LiveRun:
             self.say_last(await self.steps_between(start, end))
         else:
             self.go_to(end)
-            self.note()
-            self.picture = None
-            self.show_view("seek", asked=asked)
+            self.jumped(asked)
 
     async def run_slices(self, recording: Any, until: dict[str, Any]) -> str:
         left = RUN_UNTIL_STEPS_MAX

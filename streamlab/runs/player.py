@@ -106,7 +106,7 @@ class Player:
 
     @property
     def somebody_reads(self) -> bool:
-        return any(outbox.is_drained for outbox in self.live.viewers)
+        return any(outbox.is_drained for outbox in self.live.audience)
 
     def drained(self) -> None:
         """An outbox is ready for more."""

@@ -103,7 +103,7 @@ class Registry:
             if live.recording is not None
             and not live.lock.locked()
             and live.player.state == "paused"
-            and (not live.viewers or now - live.used_at > seconds)
+            and (not live.audience or now - live.used_at > seconds)
         ]
 
     async def evict(self, runs: Iterable[LiveRun]) -> None:
@@ -114,7 +114,7 @@ class Registry:
             async with live.lock:
                 live.drop()
             await self.release(live)
-            if not live.viewers:
+            if not live.audience:
                 self.runs.pop(live.id, None)
 
     # ---- leases and positions ----------------------------------------------------------------------
@@ -158,7 +158,7 @@ class Registry:
             await self.database(
                 services.leases_renew, holder=self.holder, seconds=self.lease_seconds
             )
-        await self.follow([live for live in runs if live.viewers and not live.leased])
+        await self.follow([live for live in runs if live.audience and not live.leased])
         now = time.monotonic()
         idle = [
             live
@@ -167,7 +167,7 @@ class Registry:
         ]
         await self.evict(idle)
         for live in runs:  # shells that nobody holds any more
-            if live.recording is None and not live.viewers and not live.lock.locked():
+            if live.recording is None and not live.audience and not live.lock.locked():
                 self.runs.pop(live.id, None)
 
     async def follow(self, watched: list[LiveRun]) -> None:
@@ -185,7 +185,7 @@ class Registry:
                 if not live.leased:
                     live.drop()
                     await live.ensure()
-                    live.show_view("other tab")
+                    live.audience.show_view("other tab")
 
     # ---- the end -----------------------------------------------------------------------------------
 
@@ -204,7 +204,7 @@ class Registry:
 
 def by_use(live: LiveRun) -> tuple[bool, float]:
     """Runs that nobody looks at go first, then the one that was used least recently."""
-    return bool(live.viewers), live.used_at
+    return bool(live.audience), live.used_at
 
 
 def server_version() -> str:

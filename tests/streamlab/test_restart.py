@@ -1,4 +1,4 @@
-"""The server dies in the middle of a playing run, and comes back."""
+"""The real server as a process: it dies in the middle of a playing run, and comes back."""
 
 import asyncio
 import time
@@ -141,3 +141,20 @@ async def test_a_server_told_to_stop_ends_with_a_socket_open(
     with pytest.raises(ConnectionClosed):
         await client.until("nothing that is ever sent")
     assert (await Run.objects.aget(pk=ada.run)).head >= client.position
+
+
+async def test_a_message_of_any_size_leaves_the_run_intact(server: LiveServer, ada: Visit) -> None:
+    client = await Client(ada).connect()
+    await client.drive("step", count=5)
+    await client.socket.send("x" * 100_000)
+    error = await client.until("error")
+    assert error["sentence"] == "The message has 100000 bytes; at most 16384 are read."
+    assert (await client.drive("step"))["type"] == "done"
+    # Beyond what the server itself reads, the connection ends before anybody can answer.
+    await client.socket.send("x" * 3_000_000)
+    with pytest.raises(ConnectionClosed):
+        await client.until("nothing that is ever sent")
+    again = await Client(ada).connect(have=client.position)
+    assert (await again.drive("step"))["type"] == "done"
+    assert again.position == 7
+    await again.close()
