@@ -71,9 +71,9 @@ class Client:
         )
         self.used = 0
         await self.send("hello", protocol=1, credit=self.credit, have=have)
+        self.position = have or 0
         await self.until("welcome")
-        if have is None:
-            await self.until("view")
+        await self.until("status")  # the view, or what was missing, has come
         return self
 
     async def send(self, kind: str, **fields: Any) -> int:

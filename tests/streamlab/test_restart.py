@@ -60,7 +60,6 @@ async def test_a_killed_server_loses_nothing_that_was_shown(server: LiveServer, 
     assert row.position >= shown - 64  # a second's worth of steps at most
 
     again = await Client(ada).connect(have=shown)
-    await again.until("status")
     assert again.head == row.head
     await again.drive("step", count=30)
     await again.drive("command", command={"kind": "fail", "subtask": "window[1]"})
@@ -86,7 +85,6 @@ async def test_a_run_survives_three_deaths(server: LiveServer, ada: Visit) -> No
             assert seen.setdefault(number, step) == step
         server.start()
         client = await Client(ada).connect(have=client.position)
-        await client.until("status")
     await client.close()
     told = traces_of(await in_database(recorded, run_id=ada.run))
     assert without_say(seen) == {number: told[number] for number in seen}
