@@ -103,7 +103,7 @@ class Subtask:
         self.valves = [Valve(size, operator.context.exclude_ended) for size in sizes]
         self.place = [gate_of[:index].count(gate) for index, gate in enumerate(gate_of)]
         """The place of each input in its gate."""
-        self.combined = Combined(gates)
+        self.combined = Combined(gates, operator.context.exclude_ended)
         self.watermark = MIN_TIMESTAMP
         self.idle = False
         self.alignment: AlignmentState = WAITING
@@ -132,6 +132,9 @@ class Subtask:
 
     def watermark_arrived(self, index: int, timestamp: int) -> None:
         """A watermark came on input `index`: results first, then the watermark itself."""
+        if timestamp == MAX_TIMESTAMP and self.operator.context.exclude_ended:
+            self._time_ended(index)  # the end of the input is right behind it
+            return
         gate = self.gate_of[index]
         valve = self.valves[gate]
         place = self.place[index]
@@ -166,7 +169,7 @@ class Subtask:
         if len(self.valves) == 1:
             watermark, idle = valve.output, valve.idle
         else:
-            self.combined.update(gate, valve.output, valve.idle)
+            self.combined.update(gate, valve.output, valve.idle, all(valve.ended))
             watermark, idle = self.combined.output, self.combined.idle
         if watermark > self.watermark:
             self._advance(watermark)
@@ -243,6 +246,12 @@ class Subtask:
         if self.host.trace.events is not None:
             self.host.trace.events.append(InputEnded(self.id, self.inputs[index].name))
         self.ended[index] = True
+        self._time_ended(index)
+        if all(self.ended):
+            self.finish()
+
+    def _time_ended(self, index: int) -> None:
+        """Input `index` has no more to say about event time."""
         gate = self.gate_of[index]
         valve, place = self.valves[gate], self.place[index]
         before, idle_before = valve.inputs[place], valve.idles[place]
@@ -256,10 +265,8 @@ class Subtask:
                 self.host.trace.events.append(
                     InputStatus(self.id, self.inputs[index].name, valve.idles[place])
                 )
-        if rose or gate_idle or valve.idle != self.idle:
+        if rose or gate_idle or valve.idle != self.idle or all(valve.ended):
             self._gate_changed(gate)
-        if all(self.ended):
-            self.finish()
 
     def finish(self) -> None:
         """All input has ended and was processed."""

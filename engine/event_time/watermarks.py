@@ -179,35 +179,44 @@ class Combined:
 
     The minimum over the active ones, without the valve's exclusion: one that wakes up behind holds the output where it is.
     When all are idle, the highest of them is flushed, so that the order in which they fell silent does not matter.
+
+    One that has ended counts as the end of event time; with `exclude_ended` it is left out until all have ended.
     """
 
-    __slots__ = ("idle", "idles", "output", "parts")
+    __slots__ = ("ended", "exclude_ended", "idle", "idles", "output", "parts")
 
-    def __init__(self, parts: int) -> None:
+    def __init__(self, parts: int, exclude_ended: bool = False) -> None:
         self.parts = [MIN_TIMESTAMP] * parts
         self.idles = [False] * parts
+        self.ended: set[int] = set()
+        """The parts that are left out."""
+        self.exclude_ended = exclude_ended
         self.output = MIN_TIMESTAMP
         self.idle = False
 
-    def update(self, index: int, watermark: int, idle: bool) -> bool:
+    def update(self, index: int, watermark: int, idle: bool, ended: bool = False) -> bool:
         """Set one part; True when the output rose."""
         self.parts[index] = max(watermark, self.parts[index])
         self.idles[index] = idle
-        active = [
-            watermark for watermark, idle in zip(self.parts, self.idles, strict=True) if not idle
-        ]
+        if ended and self.exclude_ended:
+            self.ended.add(index)
+        counted = list(zip(self.parts, self.idles, strict=True))
+        if 0 < len(self.ended) < len(counted):
+            counted = [part for number, part in enumerate(counted) if number not in self.ended]
+        active = [watermark for watermark, idle in counted if not idle]
         self.idle = not active
-        lowest = min(active) if active else max(self.parts)
+        lowest = min(active) if active else max(watermark for watermark, _ in counted)
         if lowest <= self.output:
             return False
         self.output = lowest
         return True
 
     def keyframe(self) -> Any:
-        return list(self.parts), list(self.idles), self.output, self.idle
+        return list(self.parts), list(self.idles), set(self.ended), self.output, self.idle
 
     def rewind(self, frame: Any) -> None:
-        self.parts[:], self.idles[:], self.output, self.idle = frame
+        self.parts[:], self.idles[:], ended, self.output, self.idle = frame
+        self.ended = set(ended)
 
 
 class IdleTimer:

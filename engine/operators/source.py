@@ -168,7 +168,7 @@ class SourceOperator(Operator):
         self.spec = spec
         self.periodic = interval > 0
         self.interval = interval or PROBE_INTERVAL
-        self.combined = Combined(len(splits))
+        self.combined = Combined(len(splits), context.exclude_ended)
         self.emitted = MIN_TIMESTAMP
         self.idle = False
         self.records = 0
@@ -356,9 +356,8 @@ class SourceOperator(Operator):
         if len(splits) == 1 and not splits[0].idle and not splits[0].ended:
             return splits[0].watermark
         for split in splits:
-            self.combined.update(
-                split.number, MAX_TIMESTAMP if split.ended else split.watermark, split.idle
-            )
+            watermark = MAX_TIMESTAMP if split.ended else split.watermark
+            self.combined.update(split.number, watermark, split.idle, split.ended)
         return self.combined.output
 
     def raise_watermark(self, timestamp: int, out: list[Element]) -> None:
@@ -376,8 +375,12 @@ class SourceOperator(Operator):
         if self.trace.events is not None:
             self.trace.events.append(SplitStatus(self.context.subtask, split.id, idle))
         self.emit_watermark(out)
+        self._find_status()
+
+    def _find_status(self) -> None:
+        """The source is idle where every split is that counts."""
         all_idle = all(
-            other.idle or (other.ended and self.context.exclude_ended) for other in self.splits
+            split.idle or (split.ended and self.context.exclude_ended) for split in self.splits
         )
         if all_idle != self.idle:
             self.idle = all_idle
@@ -418,12 +421,11 @@ class SourceOperator(Operator):
     def end(self, split: Split, out: list[Element]) -> bool:
         """End a split; True where it was the last one, after which the source has ended."""
         split.ended = True
-        if self.context.exclude_ended:
-            split.idle = True
         if self.trace.events is not None:
             self.trace.events.append(SplitEnded(self.context.subtask, split.id))
         if not self.ended():
             self.emit_watermark(out)
+            self._find_status()
         return self.ended()
 
     def ended(self) -> bool:
