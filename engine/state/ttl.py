@@ -6,6 +6,7 @@ snapshot holds both.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any, NamedTuple
 
 from engine.state.keyed_state import KeyedState
@@ -37,7 +38,10 @@ class Expiry:
         self.ttl = ttl
 
     def touch(self, key: Any, entry: Any = None) -> None:
-        self._table.setdefault(key, {})[entry] = self._state.now() // 1000 + self.ttl.milliseconds
+        held = self._table.pop(key, {})
+        held.pop(entry, None)
+        held[entry] = self._state.now() // 1000 + self.ttl.milliseconds
+        self._table[key] = held  # behind all others, for the cleanup
 
     def forget(self, key: Any, entry: Any = None) -> None:
         held = self._table.get(key)
@@ -54,7 +58,6 @@ class Expiry:
         """Up to `incremental` expired (key, entry), the longest untouched first."""
         if not self.ttl.incremental:
             return []
-        looked_at = [(key, entry) for key, held in self._table.items() for entry in held][
-            : self.ttl.incremental
-        ]
+        all_entries = ((key, entry) for key, held in self._table.items() for entry in held)
+        looked_at = list(islice(all_entries, self.ttl.incremental))
         return [(key, entry) for key, entry in looked_at if self.expired(key, entry)]
