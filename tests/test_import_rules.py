@@ -21,7 +21,9 @@ FOR_CONTENT = (
     "typing",
 )
 # Glyphs and the parts of the stage are drawing, as svg.js is: they know no panel and no transport.
-FOR_PANELS = {f"../{name}.js" for name in "selectors svg format glyphs layout tokens_canvas".split()}
+FOR_PANELS = {
+    f"../{name}.js" for name in ["selectors", "svg", "format", "glyphs", "layout", "tokens_canvas"]
+}
 DRAWING = "../stage/"
 
 JS_IMPORT = re.compile(r"""(?:\bfrom|\bimport)\s*\(?\s*["']([^"']+)["']""")
