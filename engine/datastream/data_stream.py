@@ -14,12 +14,15 @@ from engine.datastream.functions import Partitioner as PartitionerFunction
 from engine.datastream.transformation import Input, Transformation, caller
 from engine.datastream.window import GlobalWindows, WindowAssigner
 from engine.errors import InvalidJob
+from engine.event_time.composite_triggers import CompositeTrigger, DefaultTrigger
 from engine.event_time.evictors import CountEvictor, Evictor
 from engine.event_time.triggers import CountTrigger, EventTimeTrigger, PurgingTrigger, Trigger
+from engine.event_time.windows import GlobalWindows as GlobalSpec
 from engine.event_time.windows import TumblingWindows
 from engine.network import partitioners
 from engine.operators.keyed import redistribute_keyed
 from engine.operators.map import FilterOperator, FlatMapOperator, MapOperator
+from engine.operators.panes import PaneRules, PaneWindowOperator
 from engine.operators.process import KeyedProcessOperator, OutputTag, ProcessOperator
 from engine.operators.reduce import ReduceOperator
 from engine.operators.sink import SinkOperator
@@ -359,6 +362,7 @@ class WindowedStream:
         self._lateness = 0
         self._late_tag: str | None = None
         self._retract = False
+        self._rules: PaneRules | None = None
 
     def trigger(self, trigger: Trigger) -> WindowedStream:
         if self._assigner.spec.merges and not trigger.can_merge():
@@ -393,6 +397,11 @@ class WindowedStream:
     def retracting(self) -> WindowedStream:
         """Used by engine.datastream.extensions.with_retractions."""
         self._retract = True
+        return self
+
+    def paned(self, rules: PaneRules) -> WindowedStream:
+        """Used by engine.datastream.extensions.with_panes."""
+        self._rules = rules
         return self
 
     def reduce(
@@ -476,10 +485,42 @@ class WindowedStream:
         if evictor is not None:
             # An evictor needs every element; what was an accumulator is computed when the window fires.
             make_contents, aggregate, function = _evicting(make_contents, aggregate, function)
+        if self._rules is not None:
+            return self._with_panes(self._rules, make_contents, aggregate, function)
         return self._stream.keyed(
             "window",
             lambda context, splits, log: WindowOperator(
                 context, spec, trigger, make_contents, aggregate, function,
+                evictor=evictor, lateness=lateness, late_tag=late_tag, retract=retract,
+            ),
+            detail=self._assigner.detail,
+        )  # fmt: skip
+
+    def _with_panes(
+        self, rules: PaneRules, make_contents: Callable[[Any], Any], aggregate: Any, function: Any
+    ) -> DataStream:
+        spec, evictor, lateness = self._assigner.spec, self._evictor, self._lateness
+        late_tag, retract = self._late_tag, self._retract
+        if not (spec.event_time or isinstance(spec, GlobalSpec)):
+            raise InvalidJob(
+                "panes_by_clock",
+                "Panes are early, on time or late by event time; these windows are of the engine's clock.",
+                place=caller(),
+                mend="Use event-time windows or global ones.",
+            )
+        is_default = self._trigger is self._assigner.default_trigger
+        trigger = DefaultTrigger() if is_default else self._trigger
+        if not isinstance(trigger, CompositeTrigger):
+            raise InvalidJob(
+                "trigger_not_composite",
+                f"A window with panes is closed by a trigger that has finished; {type(trigger).__name__} cannot say so.",
+                place=caller(),
+                mend="Use the triggers of engine.datastream.extensions, AfterCount for CountTrigger.",
+            )
+        return self._stream.keyed(
+            "window",
+            lambda context, splits, log: PaneWindowOperator(
+                context, rules, spec, trigger, make_contents, aggregate, function,
                 evictor=evictor, lateness=lateness, late_tag=late_tag, retract=retract,
             ),
             detail=self._assigner.detail,
@@ -495,6 +536,7 @@ class WindowedStream:
             and self._evictor is None
             and not self._lateness
             and not self._retract
+            and self._rules is None
             and hasattr(aggregate, "create_accumulator")
         )
 

@@ -14,30 +14,54 @@ from engine.datastream.joins import IntervalJoin, Joined, co_group, interval_joi
 from engine.datastream.transformation import caller
 from engine.datastream.window import WindowAssigner, span
 from engine.errors import InvalidJob
+from engine.event_time.composite_triggers import (
+    AfterAll,
+    AfterAny,
+    AfterCount,
+    AfterEach,
+    AfterWatermark,
+    CompositeTrigger,
+    DefaultTrigger,
+    Repeatedly,
+)
 from engine.event_time.evictors import CountEvictor, DeltaEvictor, Evictor, TimeEvictor
 from engine.event_time.triggers import EventTimeTrigger
 from engine.event_time.watermarks import WatermarkSpec
 from engine.event_time.windows import SessionWindows
+from engine.operators.panes import Bundle, Pane, PaneRules, ResultTime, Timing
 from engine.operators.source import Broken, Skip, SplitData
 
 Stream = TypeVar("Stream", bound=DataStream)
 
 __all__ = [
+    "AfterAll",
+    "AfterAny",
+    "AfterCount",
+    "AfterEach",
+    "AfterWatermark",
+    "Bundle",
+    "CompositeTrigger",
     "CountEvictor",
     "CsvSource",
+    "DefaultTrigger",
     "DeltaEvictor",
     "Evictor",
     "IntervalJoin",
     "Joined",
     "NamedSink",
+    "Pane",
+    "Repeatedly",
+    "ResultTime",
     "SkipRow",
     "TimeEvictor",
+    "Timing",
     "co_group",
     "describe",
     "interval_join",
     "join",
     "non_touching_sessions",
     "punctuated",
+    "with_panes",
     "with_retractions",
 ]
 
@@ -50,6 +74,21 @@ def punctuated(watermark: Callable[[Any, int | None], int | None]) -> WatermarkS
 def with_retractions(windowed: WindowedStream) -> WindowedStream:
     """Results become pairs (True, result); a window that fires again first takes back what it gave: (False, result)."""
     return windowed.retracting()
+
+
+def with_panes(
+    windowed: WindowedStream,
+    *,
+    discarding: bool = False,
+    result_time: ResultTime = ResultTime.END_OF_WINDOW,
+) -> WindowedStream:
+    """Results become numbered panes by Apache Beam's rules; a window function is told which: `context.pane()`.
+
+    The trigger must be a composite one; it is Beam's default trigger where none is set. Once it has finished, the window is
+    closed. `discarding`: a pane holds only what came since the one before it. `result_time`: the timestamp of the results.
+    Records whose value is a `Bundle` are taken as several that arrive together.
+    """
+    return windowed.paned(PaneRules(discarding, result_time))
 
 
 def non_touching_sessions(gap: Time) -> WindowAssigner:

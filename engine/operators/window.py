@@ -30,6 +30,15 @@ SESSIONS = "sessions"
 TRIGGER = "trigger "
 
 
+def no_timestamp(place: str) -> InvalidJob:
+    return InvalidJob(
+        "no_timestamp",
+        "A record without a timestamp reached an event-time window.",
+        place=place,
+        mend="Give the source a WatermarkStrategy with a timestamp assigner.",
+    )
+
+
 class WindowContext:
     """PyFlink's ProcessWindowFunction.Context."""
 
@@ -46,6 +55,11 @@ class WindowContext:
 
     def current_processing_time(self) -> int:
         return self._processing_time
+
+    def pane(self) -> Any:
+        raise NotImplementedError(
+            "Only a window of engine.datastream.extensions.with_panes has panes to tell apart."
+        )
 
     def window_state(self) -> Any:
         raise NotImplementedError(
@@ -194,12 +208,7 @@ class WindowOperator(KeyedOperator):
             if not self.spec.event_time:
                 at = self.context.now() // 1000
             elif timestamp is None:
-                raise InvalidJob(
-                    "no_timestamp",
-                    "A record without a timestamp reached an event-time window.",
-                    place=self.context.subtask,
-                    mend="Give the source a WatermarkStrategy with a timestamp assigner.",
-                )
+                raise no_timestamp(self.context.subtask)
             else:
                 at = timestamp
             self._add(value, timestamp, at, out)
@@ -327,19 +336,24 @@ class WindowOperator(KeyedOperator):
             self.state.remove(CONTENTS, self.table, window)
 
     def _emit(self, window: TimeWindow, out: list[Element]) -> None:
-        key = self.state.key
-        held = self.table.get(key, {}).get(window)
+        held = self.table.get(self.state.key, {}).get(window)
         if held is None:
             return
-        elements = self._evict(window, held)
+        context = WindowContext(window, self.watermark, self.context.now() // 1000)
+        timestamp = min(window.max_timestamp(), MAX_TIMESTAMP)
+        self._deliver(context, self._evict(window, held), timestamp, out)
+
+    def _deliver(
+        self, context: WindowContext, elements: list[Any], timestamp: int, out: list[Element]
+    ) -> None:
+        """Give the elements to the window function, and send what it makes of them."""
+        key = self.state.key
+        window = context.window()
         function = self.window_function.instance
         if function is None:
             results = elements
         elif hasattr(function, "process"):
-            now = self.context.now() // 1000
-            results = function.process(
-                original(key), WindowContext(window, self.watermark, now), elements
-            )
+            results = function.process(original(key), context, elements)
         else:
             results = function.apply(original(key), window, elements)
         results = list(results or ())
@@ -352,7 +366,6 @@ class WindowOperator(KeyedOperator):
                     self.context.subtask, text(original(key)), window.start, window.end, joined
                 )
             )
-        timestamp = min(window.max_timestamp(), MAX_TIMESTAMP)
         if self.retract:
             before = self.emitted.get(key, {}).get(window, ())
             self.state.put(EMITTED, self.emitted, window, tuple(results))

@@ -24,6 +24,10 @@ class Contents:
         """What the window function is given."""
         raise NotImplementedError
 
+    def nothing(self) -> list[Any]:
+        """What it is given where the window is empty and fires nevertheless."""
+        return []
+
 
 class Aggregated(Contents):
     """An accumulator of an AggregateFunction."""
@@ -43,6 +47,9 @@ class Aggregated(Contents):
 
     def elements(self, held: Any) -> list[Any]:
         return [self.function.get_result(loaded(held))]
+
+    def nothing(self) -> list[Any]:
+        return [self.function.get_result(self.function.create_accumulator())]
 
 
 class Reduced(Contents):
