@@ -59,6 +59,7 @@ class LiveRun:
         self.head: int = run.head
         self.position: int = run.position
         self.stored_position: int = run.position
+        self.printed_position = run.fingerprint[0] if run.fingerprint else 0
         self.digests = 0
         self.say = ""
         self.actions: bytes | None = None
@@ -87,6 +88,14 @@ class LiveRun:
         self.digests = len(stored.run.digests)
         self.recording, self.times, self.say = rebuilt.recording, rebuilt.times, rebuilt.say
         self.note()
+
+    @property
+    def has_moved(self) -> bool:
+        """Its position is not stored, or not with its fingerprint. Needs the lock, or a free one."""
+        return self.recording is not None and (self.stored_position, self.printed_position) != (
+            self.position,
+            self.position,
+        )
 
     def drop(self) -> None:
         """Forget the engine; the next use rebuilds it."""
@@ -145,9 +154,10 @@ class LiveRun:
         self.audience.leave(outbox)
         if not self.audience.has_owner:
             await self.player.stop()
-            await self.registry.save_positions([self])
-            if self.leased and not self.audience.has_owner:
-                await self.registry.release(self)
+            async with self.lock:
+                await self.registry.save_positions([self])
+                if not self.audience.has_owner:
+                    await self.registry.release(self)
 
     def welcome(self, *, mine: bool, family: list[dict[str, Any]]) -> str:
         run = self.run

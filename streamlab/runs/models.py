@@ -61,6 +61,10 @@ class Run(models.Model):
     position = models.PositiveIntegerField(default=0, help_text="step that is shown")
     digests: Any = models.JSONField(default=list, help_text="of the trace, one per 1,000 steps")
 
+    fingerprint: Any = models.JSONField(
+        null=True, help_text="[step, digest] of what was shown last: short runs have no other"
+    )
+
     created = models.DateTimeField(auto_now_add=True)
     updated = models.DateTimeField(auto_now=True)
     expires = models.DateTimeField(null=True, blank=True, help_text="null: kept")

@@ -3,7 +3,7 @@
 import logging
 from dataclasses import dataclass
 
-from engine import Recording, StreamLabError
+from engine import ENGINE_VERSION, Recording, StreamLabError
 from engine.narration import TimeFormat
 from labs.spec import LabSpec
 from streamlab.runs import logs, recordings, selectors
@@ -62,6 +62,8 @@ async def rebuild(stored: Stored, *, turns: Turns, pace: Pace) -> Rebuilt:
             async with pace.slice(turns, run.head) as steps:
                 done = recording.replay_slice(steps)
             recordings.check_digests(recording, run.digests)
+        if run.engine != ENGINE_VERSION and run.fingerprint:
+            recordings.check_fingerprint(recording, run.fingerprint)
         times = recordings.times_of(stored.lab)
         return Rebuilt(recording, times, recordings.go_to(recording, run.position, times))
     except StreamLabError as error:

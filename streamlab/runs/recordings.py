@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from engine import ENGINE_VERSION, Policy, Recording, StepTrace
+from engine import ENGINE_VERSION, Policy, Recording, StepTrace, digest
 from engine.datastream import StreamExecutionEnvironment
 from engine.graph.job_graph import JobGraph
 from engine.narration import TimeFormat, narrate_step
@@ -112,6 +112,20 @@ def actions(recording: Recording) -> dict[str, Any]:
 def times_of(lab: LabSpec) -> TimeFormat:
     """How the lab's sentences write event time."""
     return TimeFormat(lab.time_zone_minutes, clock=lab.time_format != "milliseconds")
+
+
+def fingerprint(recording: Recording) -> list[int]:
+    """[step, digest] of what the run shows at its position."""
+    return [recording.position, digest.combine(0, digest.parts(recording.runtime))]
+
+
+def check_fingerprint(recording: Recording, stored: list[int]) -> None:
+    """Raises RunError run_diverged. Moves the position."""
+    step = stored[0]
+    if step <= recording.head:
+        recording.seek(step)
+        if fingerprint(recording) != stored:
+            raise RunError("run_diverged", place=f"step {step}", step=step)
 
 
 def check_digests(recording: Recording, stored: list[Any]) -> None:

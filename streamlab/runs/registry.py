@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from django.conf import settings
 
-from streamlab.runs import logs, selectors, services
+from streamlab.runs import logs, recordings, selectors, services
 from streamlab.runs.database import DatabaseThread
 from streamlab.runs.errors import RunError
 from streamlab.runs.leases import new_holder
@@ -108,14 +108,13 @@ class Registry:
 
     async def evict(self, runs: Iterable[LiveRun]) -> None:
         """The engine goes, whoever looks at the run stays; the next use rebuilds it."""
-        gone = list(runs)
-        await self.save_positions(gone)
-        for live in gone:
+        for live in runs:
             async with live.lock:
+                await self.save_positions([live])
                 live.drop()
-            await self.release(live)
-            if not live.audience:
-                self.runs.pop(live.id, None)
+                await self.release(live)
+                if not live.audience:  # who waits for the lock puts it back, see LiveRun.attach
+                    self.runs.pop(live.id, None)
 
     # ---- leases and positions ----------------------------------------------------------------------
 
@@ -130,12 +129,15 @@ class Registry:
             await self.database(services.leases_release, holder=self.holder, run_ids=[live.id])
 
     async def save_positions(self, runs: Iterable[LiveRun]) -> None:
-        moved = [live for live in runs if live.leased and live.position != live.stored_position]
+        """With what is shown there. None of these runs may be in the middle of a change."""
+        moved = [live for live in runs if live.leased and live.has_moved]
         if moved:
-            positions = [(live.id, live.position) for live in moved]
+            positions = [
+                (live.id, live.position, recordings.fingerprint(live.recording)) for live in moved
+            ]
             await self.database(services.positions_save, positions)
-            for live, (_, position) in zip(moved, positions, strict=True):
-                live.stored_position = position
+            for live, (_, position, _) in zip(moved, positions, strict=True):
+                live.stored_position = live.printed_position = position
 
     # ---- once a second -----------------------------------------------------------------------------
 
@@ -153,7 +155,7 @@ class Registry:
 
     async def round(self) -> None:
         runs = list(self.runs.values())
-        await self.save_positions(runs)
+        await self.save_positions(live for live in runs if not live.lock.locked())
         if any(live.leased for live in runs):
             await self.database(
                 services.leases_renew, holder=self.holder, seconds=self.lease_seconds
@@ -195,7 +197,8 @@ class Registry:
             self.housekeeper.cancel()
         for live in list(self.runs.values()):
             await live.player.stop()
-        await self.save_positions(self.runs.values())
+            async with live.lock:
+                await self.save_positions([live])
         await self.writer.close()
         await self.database(services.leases_release, holder=self.holder)
         await self.database.close()

@@ -190,7 +190,7 @@ GROW = """
     WHERE id = %s AND head = %s
 """
 MOVE = """
-    UPDATE {run} SET position = %s, updated = %s,
+    UPDATE {run} SET position = %s, fingerprint = %s, updated = %s,
         expires = CASE WHEN user_id IS NULL THEN %s ELSE NULL END
     WHERE id = %s AND head >= %s
 """
@@ -253,15 +253,18 @@ def _grow(growths: Sequence[Growth]) -> int:
     return changed
 
 
-def positions_save(positions: Sequence[tuple[str, int]]) -> None:
-    """[(run id, position)]; a position beyond the stored head is left out."""
+def positions_save(positions: Sequence[tuple[str, int, list[int]]]) -> None:
+    """[(run id, position, fingerprint)]; a position beyond the stored head is left out."""
     adapt = connection.ops.adapt_datetimefield_value
     stamps = adapt(timezone.now()), adapt(expiry(None))
     table = connection.ops.quote_name(Run._meta.db_table)
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.executemany(
             MOVE.format(run=table),
-            [(position, *stamps, run_id, position) for run_id, position in positions],
+            [
+                (position, json.dumps(fingerprint), *stamps, run_id, position)
+                for run_id, position, fingerprint in positions
+            ],
         )
 
 

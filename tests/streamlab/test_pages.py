@@ -248,11 +248,11 @@ def test_using_a_run_puts_its_end_off(lab: LabSpec) -> None:
     before = run.expires
     grown(run, ("action", "a", 1))
     assert run.expires > before
-    services.positions_save([(run.pk, 0)])
+    services.positions_save([(run.pk, 0, [0, 1])])
     later = Run.objects.get(pk=run.pk)
     assert (later.position, later.head) == (0, 1)
     assert later.expires > run.expires
-    services.positions_save([(run.pk, 9)])  # beyond the head: left out
+    services.positions_save([(run.pk, 9, [9, 1])])  # beyond the head: left out
     assert Run.objects.get(pk=run.pk).position == 0
 
 

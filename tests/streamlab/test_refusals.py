@@ -335,6 +335,26 @@ async def test_a_run_of_another_engine_does_not_open(run: Run, connect: Connect)
     assert error["mend"] == "Start a new run of this lab with the same seed."
 
 
+async def test_a_short_run_of_another_engine_is_checked_by_its_fingerprint(
+    run: Run, connect: Connect
+) -> None:
+    ada = await connect(run)
+    await ada.drive("step", count=30)
+    await ada.close()
+    row = await Run.objects.aget(pk=run.pk)
+    step, digest = row.fingerprint
+    assert step == 30
+    await Run.objects.aupdate(engine=0)
+    registry.registry().runs[run.pk].drop()
+    ada = await connect(run)  # it shows what it showed
+    await ada.close()
+    registry.registry().runs[run.pk].drop()
+    await Run.objects.aupdate(fingerprint=[step, digest + 1])
+    ada = await connect(run, hello=False)
+    await ada.send("hello", protocol=1, credit=100)
+    assert (await ada.until("error"))["code"] == "run_diverged"
+
+
 def test_every_refusal_is_a_sentence_with_a_mend() -> None:
     for code, refusal in CATALOGUE.items():
         for text in (refusal.sentence, refusal.mend):
