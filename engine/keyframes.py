@@ -33,13 +33,13 @@ from engine.trace import StepTrace
 LogEntry = list[Any]
 ATOMIC = Policy("round_robin", 1)
 
-FIRST_INTERVAL = 1000
+FIRST_INTERVAL = 2000
 MOST_INTERVAL = 50_000
 MANY_FRAMES = 1000
 """From so many keyframes on, old ones are thinned."""
 OLD_INTERVAL = 8000
 """Thinning leaves keyframes at most so many steps apart."""
-BYTES_A_STEP = 60
+BYTES_A_STEP = 40
 """What keyframes may cost; with more state they stand further apart."""
 BYTES_AN_ENTRY = 60
 

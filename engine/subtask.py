@@ -328,10 +328,12 @@ def channel_taker(subtask: Subtask, index: int) -> Taker:
     output = subtask.output
     send, emit, free, credit = output.send, output.emit, output.free, output.credit
     watermark_arrived = subtask.watermark_arrived
-    alone = len(subtask.inputs) == 1
+    simple = not operator.context.exclude_ended
+    alone = simple and len(subtask.inputs) == 1
     valve = subtask.valves[0]
     on_watermark, forwards = operator.on_watermark, operator.forwards_watermarks
-    swallows = isinstance(operator, SinkOperator) and not output.channels
+    mixes = operator.mixes and alone
+    swallows = simple and isinstance(operator, SinkOperator) and not output.channels
     readiness, others = channel.readiness, ~channel.bit
     fanout = operator.fanout
 
@@ -400,10 +402,9 @@ def channel_taker(subtask: Subtask, index: int) -> Taker:
             subtask.input_ended(index)
 
     def burst(count: int) -> int:
-        if fanout:
-            count = min(count, max(1, free() // fanout))
-        elif fanout == 0:
-            count = min(count, max(1, free()))
+        room = max(1, free())
+        if fanout is not None:
+            count = min(count, max(1, room // (fanout or 1)))
         if channel.riders:
             ready = 0
             while ready < count and queue[ready][0] <= WATERMARK:
@@ -423,8 +424,10 @@ def channel_taker(subtask: Subtask, index: int) -> Taker:
             elif swallows:
                 done = count
                 swallow(elements)
+            elif mixes and valve.simple:
+                done = in_one_go(elements, room)
             else:
-                done = one_after_another(elements, base)
+                done = one_after_another(elements, room)
             if out:
                 emit(out)
                 out.clear()
@@ -449,11 +452,18 @@ def channel_taker(subtask: Subtask, index: int) -> Taker:
         if elements:
             process(elements, out)
 
-    def one_after_another(elements: list[Element], base: int) -> int:
+    def in_one_go(elements: list[Element], room: int) -> int:
+        """The operator treats watermarks itself, and the subtask's own view of them is brought up to date."""
+        done = operator.process_mixed(elements, out, room)
+        if valve.advance(0, operator.watermark):
+            subtask.watermark = valve.output
+        return done
+
+    def one_after_another(elements: list[Element], room: int) -> int:
         """Records between two watermarks go to the operator at once. Ends where more came out than was counted for."""
         kinds = [element[0] for element in elements]
         count = len(elements)
-        budget = fanout or 1
+        base = trace.step
         done = 0
         while done < count:
             trace.step = base + done
@@ -467,7 +477,7 @@ def channel_taker(subtask: Subtask, index: int) -> Taker:
                     on_watermark(timestamp, out)
                     if forwards:
                         out.append((WATERMARK, timestamp))
-                if len(out) > done * budget:
+                if len(out) + (count - done - 1) * (fanout or 0) >= room:
                     break
             else:
                 try:

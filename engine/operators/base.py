@@ -48,6 +48,8 @@ class Operator:
     keyed: ClassVar[bool] = False
     uses_clock: ClassVar[bool] = False
     forwards_watermarks: ClassVar[bool] = True
+    mixes: ClassVar[bool] = False
+    """Whether there is a `process_mixed`, which saves a call per watermark."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -62,6 +64,13 @@ class Operator:
 
     def process(self, records: Sequence[Element], out: list[Element]) -> None:
         """Process records in order and append what they emit to `out`."""
+        raise NotImplementedError
+
+    def process_mixed(self, elements: Sequence[Element], out: list[Element], room: int) -> int:
+        """Records and watermarks of the only input: what `process` and `on_watermark` would do with each in turn.
+
+        Forwards the watermarks, ends early once `out` holds `room` elements, and returns how many it has taken.
+        """
         raise NotImplementedError
 
     def process2(self, records: Sequence[Element], out: list[Element]) -> None:

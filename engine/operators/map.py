@@ -11,7 +11,7 @@ from engine.errors import InvalidJob
 from engine.operators.base import Context, Operator
 from engine.operators.runtime_context import RuntimeContext
 from engine.operators.user_function import UserFunction
-from engine.values import IMMUTABLE, by_value
+from engine.values import IMMUTABLE, by_value, is_immutable
 
 MOST_RESULTS = 100_000
 """How many results a function may make of one record: a loop without an end must not hang the engine."""
@@ -57,7 +57,7 @@ class MapOperator(Stateless):
         call = self.call
         for _, value, timestamp, _ in records:
             result = call(value)
-            if type(result) not in IMMUTABLE:
+            if type(result) not in IMMUTABLE and not is_immutable(result):
                 result = by_value(result)
             out.append((0, result, timestamp, None))
 

@@ -16,6 +16,7 @@ from engine.operators.user_function import UserFunction
 from engine.values import IMMUTABLE, Boxed, by_value, is_immutable, loaded, stored
 
 STATE = "reduced"
+_NEW = object()
 
 
 class ReduceOperator(KeyedOperator):
@@ -35,10 +36,11 @@ class ReduceOperator(KeyedOperator):
     def process(self, records: Sequence[Element], out: list[Element]) -> None:
         call = self.call
         table = self.table
+        get = table.get
         events = self.trace.events
         for _, value, timestamp, key in records:
-            if key in table:
-                held = table[key]
+            held = get(key, _NEW)
+            if held is not _NEW:
                 value = call(loaded(held) if type(held) is Boxed else held, value)
             if type(value) in IMMUTABLE or is_immutable(value):
                 table[key] = value

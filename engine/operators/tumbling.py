@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heapify, heappop, heappush
+from operator import length_hint
 from typing import Any
 
 from engine.elements import Element
@@ -38,6 +39,7 @@ class TumblingWindowOperator(Operator):
 
     fanout = 0
     keyed = True
+    mixes = True
 
     def __init__(
         self,
@@ -64,15 +66,35 @@ class TumblingWindowOperator(Operator):
             self.window_function.open(context)
 
     def process(self, records: Sequence[Element], out: list[Element]) -> None:
+        self.process_mixed(records, out, len(records) + 1)
+
+    def process_mixed(self, elements: Sequence[Element], out: list[Element], room: int) -> int:
         size, offset = self.windows.size, self.windows.offset
-        contents = self.contents
+        contents, ends = self.contents, self.ends
+        trace = self.trace
+        events, base = trace.events, trace.step
         watermark = self.watermark
-        events = self.trace.events
         function = self.aggregate.instance
         add = function.add
-        remaining = iter(records)
-        for record in remaining:
-            _, value, timestamp, key = record
+        start = end = watermark
+        """[start, end) is the window of the record before, which is open, and `panes` its contents."""
+        panes: dict[Any, Any] = {}
+        remaining = iter(elements)
+        for element in remaining:
+            if element[0]:
+                if element[1] <= watermark:
+                    continue
+                watermark = element[1]
+                if ends and ends[0] - 1 <= watermark:
+                    trace.step = base + len(elements) - length_hint(remaining) - 1
+                    self.on_watermark(watermark, out)
+                    trace.step = base
+                    end = start
+                out.append(element)
+                if len(out) >= room:
+                    break
+                continue
+            _, value, timestamp, key = element
             if timestamp is None:
                 raise InvalidJob(
                     "no_timestamp",
@@ -80,14 +102,19 @@ class TumblingWindowOperator(Operator):
                     place=self.context.subtask,
                     mend="Give the source a WatermarkStrategy with a timestamp assigner.",
                 )
-            start = timestamp - (timestamp - offset) % size
-            if start + size - 1 <= watermark:
-                self._drop(record, len(records) - remaining.__length_hint__())  # type: ignore[attr-defined]
-                continue
-            panes = contents.get(start)
-            if panes is None:
-                panes = contents[start] = {}
-                heappush(self.ends, start + size)
+            if not start <= timestamp < end:
+                start = timestamp - (timestamp - offset) % size
+                end = start + size
+                if end - 1 <= watermark:
+                    end = start
+                    self.watermark = watermark
+                    self._drop(element, len(elements) - length_hint(remaining))
+                    continue
+                if start in contents:
+                    panes = contents[start]
+                else:
+                    panes = contents[start] = {}
+                    heappush(ends, end)
             held = panes.get(key, _NEW)
             new = held is _NEW
             if new:
@@ -99,7 +126,9 @@ class TumblingWindowOperator(Operator):
             if events is not None:
                 if new:
                     events.append(self._timer(key, start))
-                events.append(self.rows.put(CONTENTS, key, held, (start, start + size)))
+                events.append(self.rows.put(CONTENTS, key, held, (start, end)))
+        self.watermark = watermark
+        return len(elements) - length_hint(remaining)
 
     def _drop(self, record: Element, position: int) -> None:
         _, value, timestamp, key = record
@@ -128,7 +157,7 @@ class TumblingWindowOperator(Operator):
         timestamp = window.end - 1
         fired: list[tuple[Any, list[Any]]] = []
         for key, held in panes.items():
-            result = get_result(loaded(held))
+            result = get_result(loaded(held) if type(held) is Boxed else held)
             if function is None:
                 fired.append((key, [result]))
             else:
@@ -138,7 +167,8 @@ class TumblingWindowOperator(Operator):
         self.trace.mark("fired", str(window.end), self.context.subtask)
         for key, results in fired:
             for result in results:
-                out.append((0, by_value(result), timestamp, None))
+                shared = type(result) in IMMUTABLE
+                out.append((0, result if shared else by_value(result), timestamp, None))
             if events is not None:
                 timer = self._timer(key, window.start)
                 events.append(TimerFired(timer.subtask, timer.row, timer.key, timer.time))

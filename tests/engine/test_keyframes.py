@@ -457,7 +457,7 @@ def test_keyframes_stand_further_apart_with_more_state():
     gaps = [b[0] - a[0] for a, b in itertools.pairwise(recording._frames)]
     assert gaps[0] == keyframes_module.FIRST_INTERVAL
     assert gaps == sorted(gaps)
-    assert gaps[-1] > 3 * gaps[0]
+    assert gaps[-1] > 2 * gaps[0]
 
 
 def test_actions_possible_and_impossible_are_told_apart():
