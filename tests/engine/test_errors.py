@@ -47,6 +47,9 @@ def raised() -> list[tuple[str, ast.Call]]:
     ("where", "call"), raised(), ids=lambda value: value if isinstance(value, str) else ""
 )
 def test_each_error_of_the_engine_has_a_code_and_a_mend(where, call):
-    assert isinstance(call.args[0], ast.Constant), where
-    if call.args[0].value != "job_failed":  # whose sentence is the job's own
+    code = call.args[0]
+    assert isinstance(code, ast.Constant | ast.Name), (
+        where
+    )  # a name: a helper hands its own parameter on
+    if getattr(code, "value", "") != "job_failed":  # whose sentence is the job's own
         assert "mend" in {keyword.arg for keyword in call.keywords}, where

@@ -15,8 +15,8 @@ from engine.datastream import (
     TumblingEventTimeWindows,
     ValueStateDescriptor,
 )
-from engine.operators import map as map_module
 from engine.operators import keyed as keyed_operators
+from engine.operators import map as map_module
 from engine.operators import process as process_module
 from engine.operators.source import SplitData
 from engine.testing import run_job, run_to_idle, written
