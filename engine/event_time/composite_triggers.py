@@ -50,7 +50,10 @@ class CompositeTrigger(Trigger):
         raise NotImplementedError(f"{type(self).__name__}.record")
 
     def merge(self, window: TimeWindow, ctx: TriggerContext) -> None:
-        """`window` was merged of others, whose state `ctx.merged(name)` gives."""
+        """`window` was merged of others, whose state `ctx.merged(name)` gives.
+
+        The record that made them merge comes next, so timers are left to `record`.
+        """
         raise NotImplementedError(f"{type(self).__name__}.merge")
 
     def ready(self, window: TimeWindow, ctx: TriggerContext, watermark: int) -> bool:
@@ -128,7 +131,7 @@ class DefaultTrigger(CompositeTrigger):
         _wake_at_end(window, ctx)
 
     def merge(self, window: TimeWindow, ctx: TriggerContext) -> None:
-        _wake_at_end(window, ctx)
+        pass
 
     def ready(self, window: TimeWindow, ctx: TriggerContext, watermark: int) -> bool:
         return watermark >= window.max_timestamp()
@@ -229,8 +232,6 @@ class AfterWatermark(CompositeTrigger):
     def merge(self, window: TimeWindow, ctx: TriggerContext) -> None:
         if any(ctx.merged("ended")):
             ctx.write("ended", True)
-        else:
-            _wake_at_end(window, ctx)
         if self.early is not None:
             self.early.merge(window, Nested(ctx, "early"))
         if self.late is not None:
