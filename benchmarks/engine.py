@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from benchmarks import peers, plain_loops
@@ -10,6 +11,9 @@ from benchmarks.measure import Run, best_of
 from benchmarks.report import row, section
 from benchmarks.workloads import (
     FOREVER,
+    SESSIONS,
+    SLIDING,
+    TUMBLING,
     finish,
     finish_with_checkpoints,
     readings,
@@ -90,6 +94,7 @@ def run(records: int, repeats: int) -> None:
     ):
         check_outputs(work, data)
         compare(work, data, repeats)
+    other_windows(reading_data, repeats)
     actions(word_data, repeats)
 
 
@@ -127,6 +132,27 @@ def compare(work: Work, data: Sequence[Any], repeats: int) -> None:
         for name in (*(f"burst {quantum}" for quantum in QUANTA), "atomic"):
             slower = seconds[f"{name}, with history"] / seconds[f"{name}, without history"]
             row(f"{name}: recording against none", slower, ".2f", "times", target=1.6, at_most=True)
+
+
+def other_windows(data: Sequence[Any], repeats: int) -> None:
+    """Sliding and session windows have no loop of their own here: they stand beside W2's."""
+    data = data[: len(data) // 4]
+    burst, buffers = Policy("round_robin", QUANTA[0]), QUANTA[0]
+    runs: dict[str, Callable[[], Run]] = {
+        "plain loop": lambda: lambda: plain_loops.windowed_count(data)
+    }
+    for name, windows in (
+        ("tumbling, 100 ms", TUMBLING),
+        ("sliding, 200 ms by 100 ms", SLIDING),
+        ("sessions, gap 50 ms", SESSIONS),
+    ):
+        work = WINDOWED_COUNT._replace(job=partial(windowed_count, windows=windows))
+        runs[name] = _recorded(work, data, burst, buffers)
+    seconds = best_of(repeats, runs)
+    loop = seconds.pop("plain loop")
+    section("Other windows, burst 256 with history", "ratio to the plain loop of W2")
+    for name, taken in seconds.items():
+        row(name, loop / taken, also=f"{taken / len(data) * 1e9:,.0f} ns a record")
 
 
 def _recorded(work: Work, data: Sequence[Any], policy: Policy, buffers: int) -> Callable[[], Run]:

@@ -16,12 +16,15 @@ from engine import Policy, Recording
 from engine.datastream import (
     AggregateFunction,
     Duration,
+    EventTimeSessionWindows,
+    SlidingEventTimeWindows,
     StreamExecutionEnvironment,
     Time,
     TimestampAssigner,
     TumblingEventTimeWindows,
     WatermarkStrategy,
 )
+from engine.datastream.window import WindowAssigner
 from engine.graph.job_graph import JobGraph
 from engine.operators.source import SplitData
 from engine.runtime import Runtime
@@ -68,6 +71,9 @@ class Count(AggregateFunction):
     def get_result(self, accumulator: int) -> int:
         return accumulator
 
+    def merge(self, acc_a: int, acc_b: int) -> int:
+        return acc_a + acc_b
+
 
 def add_counts(left: Word, right: Word) -> Word:
     return left[0], left[1] + right[1]
@@ -84,7 +90,14 @@ def word_count(data: Sequence[Word], buffers: int) -> JobGraph:
     return env.get_job_graph("word count")
 
 
-def windowed_count(data: Sequence[Reading], buffers: int) -> JobGraph:
+TUMBLING = TumblingEventTimeWindows.of(Time.milliseconds(WINDOW))
+SLIDING = SlidingEventTimeWindows.of(Time.milliseconds(2 * WINDOW), Time.milliseconds(WINDOW))
+SESSIONS = EventTimeSessionWindows.with_gap(Time.milliseconds(WINDOW // 2))
+
+
+def windowed_count(
+    data: Sequence[Reading], buffers: int, windows: WindowAssigner = TUMBLING
+) -> JobGraph:
     """W2 in three tasks: source, window, sink."""
     strategy = WatermarkStrategy.for_bounded_out_of_orderness(
         Duration.of_millis(OUT_OF_ORDER)
@@ -93,7 +106,7 @@ def windowed_count(data: Sequence[Reading], buffers: int) -> JobGraph:
     (
         env.from_splits([SplitData("readings", data)], strategy, "source")
         .key_by(first)
-        .window(TumblingEventTimeWindows.of(Time.milliseconds(WINDOW)))
+        .window(windows)
         .aggregate(Count())
         .print()
     )
