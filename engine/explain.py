@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, WATERMARK
 from engine.errors import LearnerMistake
-from engine.event_time.triggers import EventTimeTrigger
-from engine.event_time.windows import TimeWindow, WindowSpec
+from engine.event_time.composite_triggers import FINISHED, CompositeTrigger
+from engine.event_time.triggers import EventTimeTrigger, NeverTrigger
+from engine.event_time.windows import GLOBAL_WINDOW, TimeWindow, WindowSpec
 from engine.narration import NUMBERS, TimeFormat
 from engine.network.channel import Channel
 from engine.operators.source import Skip, SourceOperator, Split
 from engine.operators.tumbling import TumblingWindowOperator
-from engine.operators.window import WindowOperator
+from engine.operators.window import TRIGGER, WindowOperator
 from engine.state.key_groups import original
 from engine.subtask import Subtask
 from engine.values import text
@@ -67,10 +68,14 @@ class Explainer:
             )
             return self.facts
         if isinstance(operator, WindowOperator):
-            trigger = operator.trigger.instance
+            own = self._by_trigger(operator, key, window)
+            if own is not None:
+                self._add(own, "window", identity)
+                return self.facts
             if not operator.spec.event_time:
                 self._by_clock(window, identity)
                 return self.facts
+            trigger = operator.trigger.instance
             if type(trigger) is not EventTimeTrigger:
                 self._add(
                     f"It is the trigger {type(trigger).__name__} that decides; event time is one part of it.",
@@ -92,6 +97,23 @@ class Explainer:
             return self.facts
         self._holders(held, target)
         return self.facts
+
+    def _by_trigger(self, operator: WindowOperator, key: str, window: TimeWindow) -> str | None:
+        """Why no end of a window will make it fire, if so."""
+        trigger = operator.trigger.instance
+        name = type(trigger).__name__
+        if isinstance(trigger, NeverTrigger):
+            return "It never fires: its trigger is NeverTrigger, as of every global window that is given no other."
+        if isinstance(trigger, CompositeTrigger) and any(
+            row.name == TRIGGER + FINISHED and row.key == key and row.window == window
+            for row in operator.shown_state()
+        ):
+            return f"Its trigger {name} has finished, so it fires no more."
+        if window == GLOBAL_WINDOW:
+            return (
+                f"A global window has no end of its own: its trigger {name} decides when it fires."
+            )
+        return None
 
     def _is_open(self, operator: Any, key: str, window: TimeWindow) -> bool:
         return any(

@@ -7,14 +7,17 @@ from hypothesis import given
 
 from engine import LearnerMistake, Policy, Recording
 from engine.datastream import (
+    CountTrigger,
     Duration,
     EventTimeSessionWindows,
+    GlobalWindows,
     StreamExecutionEnvironment,
     Time,
     TimestampAssigner,
     TumblingEventTimeWindows,
     WatermarkStrategy,
 )
+from engine.datastream.extensions import AfterCount
 from engine.events import ElementEmitted
 from engine.explain import open_windows
 from engine.narration import TimeFormat
@@ -35,13 +38,16 @@ def strategy(bound=0):
     ).with_timestamp_assigner(Own())
 
 
-def counting(*splits, sources=1, assigner=None, bound=0):
+def counting(*splits, sources=1, assigner=None, bound=0, trigger=None):
     def factory():
         env = StreamExecutionEnvironment()
         data = [SplitData(name, list(entries)) for name, entries in zip("ab", splits, strict=False)]
         stream = env.from_splits(data, strategy(bound), "source").set_parallelism(sources)
         windows = assigner or TumblingEventTimeWindows.of(Time.milliseconds(10))
-        stream.key_by(lambda value: value[0]).window(windows).aggregate(Collect()).print("out")
+        window = stream.key_by(lambda value: value[0]).window(windows)
+        if trigger is not None:
+            window = window.trigger(trigger)
+        window.aggregate(Collect()).print("out")
         return env.get_job_graph("counting")
 
     return factory
@@ -94,6 +100,23 @@ def test_a_watermark_that_is_under_way_is_pointed_at():
     held = recording.view()["channels"]["source[0]>window[0]"]["queue"][2]
     assert facts[-1].id == held["id"]
     assert held["kind"] == "watermark"
+
+
+@pytest.mark.parametrize(
+    ("assigner", "trigger", "sentence"),
+    [
+        (GlobalWindows.create(), None, "It never fires: its trigger is NeverTrigger"),
+        (GlobalWindows.create(), CountTrigger.of(9), "its trigger CountTrigger decides"),
+        (None, AfterCount(1), "Its trigger AfterCount has finished"),
+        (None, AfterCount(2), "It is the trigger AfterCount that decides"),
+    ],
+)
+def test_a_window_that_waits_for_its_trigger_is_said_to(assigner, trigger, sentence):
+    recording = Recording(counting([value("x", 1)], assigner=assigner, trigger=trigger))
+    while not open_windows(recording.runtime):
+        recording.step()
+    ((subtask, key, window),) = open_windows(recording.runtime)
+    assert sentence in sentences(recording.explain_window(subtask, key, window))
 
 
 def test_a_window_that_is_not_open_is_said_to_be_none():
