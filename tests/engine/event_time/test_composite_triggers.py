@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from engine import Policy, Recording
 from engine.datastream import (
     AggregateFunction,
     CountTrigger,
@@ -33,6 +34,7 @@ from engine.elements import MAX_TIMESTAMP
 from engine.errors import InvalidJob
 from engine.operators.source import At
 
+from ..small import job, results, step_and_fold
 from .scripts import LATE, Run, Times, first_field, splits, wm
 
 TEN = Time.milliseconds(10)
@@ -254,6 +256,28 @@ def test_an_aggregate_of_nothing_is_told_and_retracted():
         run.recording.act(reads[0])
         run.flow()
     assert run.out() == [(True, 1), (False, 1), (True, 0)]
+
+
+def test_panes_are_folded_and_survive_stepping_back():
+    trigger = AfterWatermark(early=AfterCount(2), late=AfterEach(AfterCount(1), AfterCount(2)))
+
+    def build(env):
+        script = [1, 2, 20, wm(25), 11, 12, wm(30), 22, 23, 24, wm(60), 50]
+        sessions = non_touching_sessions(TEN)
+        window = splits(env, script, bound=None).key_by(first_field).window(sessions)
+        window = window.trigger(trigger).allowed_lateness(20)
+        with_panes(window, result_time=ResultTime.EARLIEST).process(Panes()).print("out")
+
+    recording = Recording(job(build), Policy("random"), 3)
+    end = step_and_fold(recording)
+    told = results(recording)
+    assert len(told) > 3
+    for step in range(0, recording.head, 7):
+        recording.seek(step)
+        recording.view()
+        recording.seek(recording.head)
+        assert recording.view() == end
+        assert results(recording) == told
 
 
 @pytest.mark.parametrize("purging", [False, True])
