@@ -13,8 +13,6 @@ from engine.network.channel import Channel
 from engine.network.result_partition import shown_element
 from engine.operators.sink import SinkOperator
 from engine.operators.source import SourceOperator
-from engine.operators.tumbling import TumblingWindowOperator
-from engine.operators.window import WindowOperator
 from engine.subtask import Subtask
 from engine.values import text
 
@@ -151,7 +149,7 @@ def _subtask(runtime: Runtime, subtask: Subtask) -> dict[str, Any]:
             row.row: {"key": row.key, "time": row.time, "clock": row.clock}
             for row in operator.shown_timers()
         },
-        "late": 0,
+        "late": getattr(operator, "late", 0),
         "skipped": 0,
         "read": 0,
         "written": 0,
@@ -175,13 +173,11 @@ def _subtask(runtime: Runtime, subtask: Subtask) -> dict[str, Any]:
                 "length": len(split.entries),
                 "watermark": split.watermark,
                 "ended": split.ended,
-                "idle": split.idle and not split.ended,
+                "idle": split.idle,
                 "paused": split.paused,
             }
             for split in operator.splits
         }
-    elif isinstance(operator, TumblingWindowOperator | WindowOperator):
-        shown["late"] = operator.late
     elif isinstance(operator, SinkOperator):
         log = operator.log
         first = max(0, log.cursor - RESULTS_SHOWN)

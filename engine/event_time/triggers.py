@@ -224,6 +224,9 @@ class ContinuousProcessingTimeTrigger(Trigger):
 
     def _next(self, time: int, window: TimeWindow, ctx: TriggerContext) -> None:
         upcoming = min(time + self.interval, window.max_timestamp())
+        if upcoming <= time:
+            ctx.write("fire at", None)  # by this clock the window is over: there is no next time
+            return
         ctx.write("fire at", upcoming)
         ctx.register_processing_time_timer(upcoming)
 

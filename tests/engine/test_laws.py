@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from engine import ImpossibleAction, Policy, Recording, fold
@@ -19,7 +19,11 @@ from engine.testing import keyed_state, run_job, run_to_idle, trace_digest, writ
 from .jobs import POLICIES, commands, job_specs, make_job
 
 ROOT = Path(__file__).resolve().parents[2]
+PHASES = [
+    phase for phase in Phase if phase != Phase.shrink or "STREAMLAB_LAW_EXAMPLES" not in os.environ
+]
 LAWS = settings(
+    phases=PHASES,
     max_examples=int(os.environ.get("STREAMLAB_LAW_EXAMPLES", "60")),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
