@@ -224,7 +224,7 @@ def check_folder(folder: Path, lab: LabFile) -> list[Problem]:
         problems.append(Problem("lab-id-differs", sentence, toml, line, "Give both the same name."))
     job = folder / lab.job
     if not job.is_file():
-        mend = "Add it, with a function `build(env, parameters)`."
+        mend = "Add it, with a function `build(env, parameters, data)`."
         problems.append(Problem("lab-file-missing", "This file is missing.", job, None, mend))
         return problems
     try:

@@ -12,8 +12,8 @@ BUCKETS_MAX = 10_000
 def message_rate() -> "Rate":
     """What one visitor may send, and what one run takes. A held key repeats 30 times a second."""
     return Rate(
-        getattr(settings, "RUN_MESSAGES_PER_SECOND", 60),
-        getattr(settings, "RUN_MESSAGES_BURST", 120),
+        settings.RUN_MESSAGES_PER_SECOND,
+        settings.RUN_MESSAGES_BURST,
     )
 
 
