@@ -146,7 +146,7 @@ class Deployment:
             else:
                 side.setdefault(edge.tag, []).append(route)
         output = ResultPartition(main, side, self._credits[subtask], host.trace, vertex.brief)
-        self.subtasks[subtask] = Subtask(
+        self.subtasks[subtask] = host.subtask_type(
             host, subtask, vertex.id, index, operator, inputs, gate_of, output
         )
 

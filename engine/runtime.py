@@ -32,6 +32,7 @@ from engine.operators.sink import ResultLog
 from engine.operators.source import SourceOperator
 from engine.picture import deployed_picture
 from engine.scheduler import Policy, Scheduler, make_scheduler
+from engine.subtask import Subtask
 from engine.trace import Trace
 from engine.values import text, without_addresses
 
@@ -40,6 +41,9 @@ UNBOUNDED = 1 << 60
 
 class Runtime:
     """A job that runs. `most` bounds a burst from outside; 1 makes every policy atomic without changing its schedule."""
+
+    subtask_type: type[Subtask] = Subtask
+    """What it deploys; another one where a protocol is wrong on purpose (`explore/wrong_barriers.py`)."""
 
     def __init__(self, job: JobGraph, policy: Policy, seed: int) -> None:
         self.job = job.validated()

@@ -67,6 +67,7 @@ class Host(Protocol):
     clock: Clock
     readiness: Readiness
     coordinator: Coordinator
+    subtask_type: type[Subtask]
 
     def fail(self, subtask: str, error: Exception) -> None: ...
     def wake(self, subtask: str, time: int) -> None: ...
