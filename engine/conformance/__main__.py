@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Callable
 
-from engine.conformance import beam, simple, window_cases
+from engine.conformance import beam, chandy_lamport, simple, window_cases
 from engine.conformance.report import Outcome, Report
 
 Reader = Callable[[str], list[Outcome]]
@@ -22,12 +22,14 @@ CSV_READERS: tuple[tuple[str, Reader], ...] = (
 """A column that tells what a CSV file holds, the most telling first."""
 
 JSON_READERS: tuple[tuple[str, Reader], ...] = (
+    ("topology", chandy_lamport.run_file),
+    ("distinct_states", chandy_lamport.state_spaces),
     ("cases", window_cases.run_file),
     ("merges", simple.session_merges),
     ("transcript", beam.run_file),
     ("channels", simple.valve_scripts),
 )
-"""A field, of the file or of its first entry, that tells what a JSON file holds."""
+"""A field, of the file or of its first entry or case, that tells what a JSON file holds; the most telling first."""
 
 
 def reader_of(path: str) -> Reader | None:
@@ -38,7 +40,9 @@ def reader_of(path: str) -> Reader | None:
             return next((reader for column, reader in CSV_READERS if column in columns), None)
         content = json.load(file)
     first = content if isinstance(content, dict) else content[0] if content else {}
-    return next((reader for name, reader in JSON_READERS if name in first), None)
+    cases = first.get("cases") if isinstance(first, dict) else None
+    fields = {*first, *(cases[0] if isinstance(cases, list) and cases else ())}
+    return next((reader for name, reader in JSON_READERS if name in fields), None)
 
 
 def run(path: str) -> Report:
