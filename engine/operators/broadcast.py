@@ -174,9 +174,10 @@ class BroadcastProcessOperator(KeyedOperator):
     # Snapshots
 
     def snapshot(self) -> BroadcastPart:  # type: ignore[override]
-        return BroadcastPart(
-            super().snapshot(), {name: dict(table) for name, table in self.tables.items()}
-        )
+        return BroadcastPart(super().snapshot(), self._copies())
+
+    def _copies(self) -> BroadcastTables:
+        return {name: dict(table) for name, table in self.tables.items()}
 
     def restore(self, part: Any) -> None:
         keyed, tables = part or (None, {})
@@ -186,7 +187,8 @@ class BroadcastProcessOperator(KeyedOperator):
             self.tables[name] = dict(table)
 
     def keyframe(self) -> Any:
-        return self.watermark, self.snapshot(), self.state.key, self.function.keyframe()
+        part = BroadcastPart(self.part(), self._copies())
+        return self.watermark, part, self.state.key, self.function.keyframe()
 
     def rewind(self, frame: Any) -> None:
         self.watermark, part, self.state.key, function = frame

@@ -123,6 +123,13 @@ class KeyedOperator(Operator):
     # Snapshots and keyframes
 
     def snapshot(self) -> KeyedPart:
+        part = self.part()
+        for clean in self.state.cleaners:
+            clean(part.tables)
+        return part
+
+    def part(self) -> KeyedPart:
+        """All state and timers, as they are."""
         return KeyedPart(
             self.state.copy(), self.timers[EVENT].snapshot(), self.timers[PROCESSING].snapshot()
         )
@@ -137,7 +144,7 @@ class KeyedOperator(Operator):
         return self.state.entries() + sum(queue.count() for queue in self.timers.values())
 
     def keyframe(self) -> Any:
-        return self.watermark, self.snapshot(), self.state.key
+        return self.watermark, self.part(), self.state.key
 
     def rewind(self, frame: Any) -> None:
         self.watermark, part, self.state.key = frame

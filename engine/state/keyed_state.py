@@ -84,7 +84,7 @@ def row_id(name: str, key: Any, window: tuple[int, int] | None = None, entry: An
 class KeyedState:
     """All tables of one keyed operator, and the key that they are read for now."""
 
-    __slots__ = ("key", "now", "rows", "tables")
+    __slots__ = ("cleaners", "key", "now", "rows", "tables")
 
     def __init__(self, rows: Rows, now: Callable[[], int] = lambda: 0) -> None:
         self.rows = rows
@@ -92,6 +92,8 @@ class KeyedState:
         """The engine's clock, in microseconds; only what has a time to live looks at it."""
         self.key: Any = None
         self.tables: Tables = {}
+        self.cleaners: list[Callable[[Tables], None]] = []
+        """What takes expired values out of the copy that goes into a snapshot."""
 
     def table(self, name: str, kind: str) -> dict[Any, Any]:
         """The table `name`, made where there is none yet."""

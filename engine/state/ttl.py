@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import Any, NamedTuple
 
-from engine.state.keyed_state import KeyedState
+from engine.state.keyed_state import KeyedState, Tables
 
 
 class Ttl(NamedTuple):
@@ -30,12 +30,15 @@ class Ttl(NamedTuple):
 class Expiry:
     """When the values of one table expire: (key, entry or None) -> ms of the clock."""
 
-    __slots__ = ("_state", "_table", "ttl")
+    __slots__ = ("_name", "_state", "_table", "ttl")
 
     def __init__(self, state: KeyedState, name: str, ttl: Ttl) -> None:
         self._state = state
+        self._name = name
         self._table = state.table(f"{name} (expiry)", "expiry")
         self.ttl = ttl
+        if ttl.clean_snapshots:
+            state.cleaners.append(self.clean)
 
     def touch(self, key: Any, entry: Any = None) -> None:
         held = self._table.pop(key, {})
@@ -53,6 +56,20 @@ class Expiry:
     def expired(self, key: Any, entry: Any = None) -> bool:
         expiry = self._table.get(key, {}).get(entry)
         return expiry is not None and expiry <= self._state.now() // 1000
+
+    def clean(self, tables: Tables) -> None:
+        """Take what has expired out of a copy of the tables (Flink: cleanupFullSnapshot)."""
+        kind, values = tables[self._name]
+        expiries = tables[f"{self._name} (expiry)"][1]
+        for key, held in list(expiries.items()):
+            for entry in [entry for entry in held if self.expired(key, entry)]:
+                del held[entry]
+                kept = values.get(key, {}) if kind == "map" else values
+                kept.pop(entry if kind == "map" else key, None)
+            if not held:
+                del expiries[key]
+                if kind == "map":
+                    values.pop(key, None)
 
     def candidates(self) -> list[tuple[Any, Any]]:
         """Up to `incremental` expired (key, entry), the longest untouched first."""
