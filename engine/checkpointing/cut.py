@@ -102,6 +102,10 @@ def without_snapshots(network: ProcessNetwork) -> ProcessNetwork:
     return ProcessNetwork(network.tokens, network.links, network.sends)
 
 
+def counted(tokens: int) -> str:
+    return "1 token" if tokens == 1 else f"{tokens} tokens"
+
+
 def told(recorded: RecordedState) -> str:
     """A recorded state in words."""
     own = ", ".join(f"{process} {tokens}" for process, tokens in recorded.tokens.items())
@@ -121,11 +125,11 @@ def verdict(history: History, number: int) -> str:
     if wrong:
         arrow = wrong[0]
         return (
-            f"{state}. Its cut is inconsistent: {arrow.source} sent {arrow.tokens} to {arrow.target} after it had "
-            f"recorded, and {arrow.target} received them before it recorded."
+            f"{state}. Its cut is inconsistent: {arrow.source} sent {counted(arrow.tokens)} to {arrow.target} after it "
+            f"had recorded, and {arrow.target} received what was sent before it recorded."
         )
     if total != there_are:
-        return f"{state}. These are {total} tokens, and there are {there_are}: this state cannot occur."
+        return f"{state}. That makes {counted(total)} where the network has {there_are}: this state cannot occur."
     steps = occurrences(history, number)
     if steps:
         when = "before the first step" if steps[0] == 0 else f"after step {steps[0]}"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from engine.checkpointing.chandy_lamport import UNRECORDED, ChandyLamport
-from engine.checkpointing.cut import GlobalState, global_state, recorded_as_global, told
+from engine.checkpointing.cut import GlobalState, counted, global_state, recorded_as_global, told
 from engine.checkpointing.space_time import delivered
 from engine.explore.invariants import Invariant, Monitor
 
 
 def _tokens_kept(system: ChandyLamport) -> str:
     total, there_are = system.total(), system.network.total()
-    return "" if total == there_are else f"There are {total} tokens instead of {there_are}."
+    return "" if total == there_are else f"The network has {counted(total)} instead of {there_are}."
 
 
 def _recorded_all(system: ChandyLamport) -> str:
@@ -18,8 +18,8 @@ def _recorded_all(system: ChandyLamport) -> str:
         recorded = system.recorded_state(number)
         if recorded is not None and recorded.total() != system.network.total():
             return (
-                f"Snapshot {number} recorded {recorded.total()} tokens ({told(recorded)}), "
-                f"and there are {system.network.total()}."
+                f"Snapshot {number} recorded {counted(recorded.total())} ({told(recorded)}), "
+                f"and the network has {system.network.total()}."
             )
     return ""
 
@@ -34,7 +34,7 @@ def _all_complete(system: ChandyLamport) -> str:
             ]
             return (
                 f"Nothing more can happen, and snapshot {snapshot + 1} is not complete: "
-                f"{' and '.join(missing)} still wait for a marker."
+                f"{' and '.join(missing)} never got every marker."
             )
     return ""
 
@@ -48,10 +48,7 @@ def _nothing_sent(system: ChandyLamport) -> Sent:
 
 
 def _crossing(memory: Sent, system: ChandyLamport, action: str) -> tuple[Sent, str]:
-    """A message that is received must not come from behind a cut that the receiver stands before.
-
-    The receiver recorded in the same step only where the message was a marker, and markers are no part of a cut.
-    """
+    """A message that is received must not come from behind a cut that the receiver stands before."""
     marks = [list(held) for held in memory]
     sentence = ""
     delivery = delivered(system, action)
@@ -68,7 +65,7 @@ def _crossing(memory: Sent, system: ChandyLamport, action: str) -> tuple[Sent, s
         new = content[len(marks[link]) :]
         if new:
             bits = _recorded_by(system, system.source[link])
-            # A marker stands for its cut itself and is no message of the network.
+            # A marker is no message of the network: it may cross, and it makes its receiver record.
             marks[link] += [bits if item > 0 else 0 for item in new]
     return tuple(map(tuple, marks)), sentence
 
