@@ -21,12 +21,13 @@ from engine.event_time.windows import TimeWindow
 from engine.events import Event
 from engine.explain import Explainer, Fact
 from engine.graph.job_graph import JobGraph
-from engine.lineage import Lineage, Origin
+from engine.lineage import Origin
 from engine.narration import NUMBERS, TimeFormat
 from engine.operators.sink import ResultLog
 from engine.picture import picture
 from engine.runtime import UNBOUNDED, Runtime
 from engine.scheduler import Policy
+from engine.searches import LINEAGE_STEPS, LineageSearch
 from engine.subtask import RetryAtomically
 from engine.trace import StepTrace
 
@@ -474,6 +475,12 @@ class Recording:
         copy.seek(position)
         return copy
 
+    def ahead(self) -> Recording:
+        """An independent run at the position that knows the recorded future, too."""
+        copy = self.fork()
+        copy._log = Log(self._log.entries)
+        return copy
+
     # Questions
 
     def explain_window(
@@ -494,26 +501,16 @@ class Recording:
 
     def steps_until(self, breakpoint: Any, limit: int) -> int | None:
         """How many steps from here the breakpoint is, tried on a copy; None where `limit` steps do not reach it."""
-        copy = self.fork()
+        copy = self.ahead()
         start = copy.position
-        copy._log = Log(self._log.entries)
         return copy.position - start if copy.run_until(breakpoint, limit) else None
 
-    def lineage(self, element: str, limit: int = 50_000) -> list[Origin]:
+    def lineage(self, element: str, limit: int = LINEAGE_STEPS) -> list[Origin]:
         """The source records that an element was made of, found by replay from the start."""
-        if self.position > limit:
-            raise LearnerMistake(
-                "lineage_too_long",
-                f"Lineage is found by replay, and this run has more than {limit:,} steps.",
-                mend="Ask at an earlier step.",
-            )
-        position = self.position
-        copy = self.fork()
-        copy.seek(0)
-        found = Lineage()
-        while copy.position < position:
-            found.follow(copy.step(min(500, position - copy.position), events=True))
-        return found.origins(element)
+        search = LineageSearch(self, limit)
+        while not search.slice(500):
+            pass
+        return search.origins(element)
 
     # What there is to see
 

@@ -14,6 +14,7 @@ from engine.events import (
     ElementTaken,
     RecordRead,
     Restored,
+    ResultWritten,
     StatePut,
     StateRemoved,
     WindowFired,
@@ -29,6 +30,11 @@ class Origin(NamedTuple):
     split: str
     offset: int
     text: str
+
+
+def result_id(subtask: str, index: int) -> str:
+    """What a result of a sink is called here: elements have ended when they are written."""
+    return f"{subtask}#{index}"
 
 
 class Lineage:
@@ -70,6 +76,8 @@ class Lineage:
                 fired.append((event, self._rows.get(row, ())))
             elif isinstance(event, StateRemoved):
                 self._rows.pop((event.subtask, event.row), None)
+            elif isinstance(event, ResultWritten):
+                self._parents[result_id(event.subtask, event.index)] = taken
             elif isinstance(event, ElementEmitted) and event.element.kind == "record":
                 element = event.element
                 if origin is not None:
@@ -117,17 +125,22 @@ class Lineage:
         """The elements that were taken to make this one."""
         return self._parents.get(element, ())
 
+    def elements(self, element: str) -> list[str]:
+        """All elements that this one was made of, over all channels; not itself."""
+        return sorted(self._ancestry(element) - {element})
+
     def origins(self, element: str) -> list[Origin]:
         """The records of the sources that this element was made of, by split and offset."""
-        found: set[Origin] = set()
+        return sorted(
+            {self._origins[name] for name in self._ancestry(element) if name in self._origins}
+        )
+
+    def _ancestry(self, element: str) -> set[str]:
         seen: set[str] = set()
         stack = [element]
         while stack:
             current = stack.pop()
-            if current in seen:
-                continue
-            seen.add(current)
-            if current in self._origins:
-                found.add(self._origins[current])
-            stack.extend(self._parents.get(current, ()))
-        return sorted(found)
+            if current not in seen:
+                seen.add(current)
+                stack.extend(self._parents.get(current, ()))
+        return seen

@@ -9,7 +9,7 @@ from typing import Any
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 
-from streamlab.runs import protocol
+from streamlab.runs import protocol, questions
 from streamlab.runs.errors import RunError
 from streamlab.runs.live import Impossible, LiveRun
 from streamlab.runs.messages import MESSAGES, Message
@@ -23,6 +23,7 @@ HELLO_SECONDS = 10
 REFUSED_MAX = 200  # refusals in a row, after which the connection ends
 
 Values = dict[str, Any]
+Question = Callable[..., Awaitable[Values]]
 
 
 class RunConsumer(AsyncWebsocketConsumer):
@@ -46,6 +47,7 @@ class RunConsumer(AsyncWebsocketConsumer):
         self.mine = False
         self.refused = 0
         self.said_hello = False
+        self.asking = False
         self.tasks: set[asyncio.Task[Any]] = set()
         self.owner = await database_sync_to_async(owner_of)(self.scope)
         self.visitor_key = self.owner.visitor or secrets.token_hex(8)
@@ -74,7 +76,9 @@ class RunConsumer(AsyncWebsocketConsumer):
             await self.refuse(error, protocol.ref_of(text_data))
             return
         ref = values.pop("ref", None)
-        if message.name == "run_until":  # takes its time, and must hear `pause` meanwhile
+        if (
+            message.asking or message.name == "run_until"
+        ):  # take their time; `pause` is heard meanwhile
             self.in_background(self.carry_out(message, values, ref))
         else:
             await self.carry_out(message, values, ref)
@@ -193,6 +197,25 @@ class RunConsumer(AsyncWebsocketConsumer):
     async def seek(self, ref: int, step: int) -> None:
         await self.live.seek(step, asked=self.outbox)
         self.done(ref)
+
+    async def explain(self, ref: int, **asked: Any) -> None:
+        await self.answer("explanation", ref, questions.explain, asked)
+
+    async def explain_late(self, ref: int, **asked: Any) -> None:
+        await self.answer("explanation", ref, questions.explain_late, asked)
+
+    async def lineage(self, ref: int, **asked: Any) -> None:
+        await self.answer("lineage", ref, questions.lineage, asked)
+
+    async def answer(self, kind: str, ref: int, question: Question, asked: Values) -> None:
+        if self.asking:
+            raise RunError("still_asking")
+        self.asking = True
+        try:
+            found = await question(self.live, **asked)
+        finally:
+            self.asking = False
+        await self.send(protocol.encode(kind, ref=ref, **found))
 
     async def ping(self, ref: int) -> None:
         await self.send(protocol.encode("pong", ref=ref))

@@ -112,6 +112,14 @@ CATALOGUE: dict[str, Refusal] = {
         "Step {step} lies outside this run, which has {head} steps.",
         "Choose a step from 0 to {head}.",
     ),
+    "still_asking": Refusal(
+        "The last question of this page is still being answered.",
+        "Wait for its answer and ask again.",
+    ),
+    "unknown_element": Refusal(
+        "Nothing is known of where {element} came from: it is no record that this run has made up to this step.",
+        "Ask about a record in a channel, or about a result of a sink.",
+    ),
     "steps_limit": Refusal(
         "Limit of {limit} steps reached: this run cannot grow further.",
         "Go back and branch, or start a new run; everything so far stays readable.",

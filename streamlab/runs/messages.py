@@ -4,6 +4,7 @@
 from them; protocol.py reads and writes them.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -51,6 +52,35 @@ REF = whole(0, SAFE - 1)
 NAME = text(200)
 RATE = Rule(f"a number from 0.25 to 64, or {FASTEST} for as fast as you read", is_rate)
 TIMESTAMP = whole(-SAFE + 1, SAFE - 1)
+LOWEST = -(2**63)
+HIGHEST = 2**63 - 1
+
+
+def moment_of(value: Any) -> int | None:
+    """Event time in ms as the server writes it: beyond 2^53 as digits, the ends as "-inf" and "+inf"; None for what is none."""
+    if value in ("-inf", "+inf"):
+        return LOWEST if value == "-inf" else HIGHEST
+    if isinstance(value, str) and re.fullmatch("-?[0-9]{1,19}", value):
+        value = int(value)
+    return value if is_whole(value) and LOWEST <= value <= HIGHEST + 1 else None
+
+
+def window_of(value: Any) -> tuple[int, int] | None:
+    """(start, end) as integers; None for what is no window."""
+    if not isinstance(value, list) or len(value) != 2:
+        return None
+    start, end = map(moment_of, value)
+    return (start, end) if start is not None and end is not None and start < end else None
+
+
+MOMENT = Rule(
+    'event time: a whole number of milliseconds, "-inf" or "+inf"',
+    lambda value: moment_of(value) is not None,
+)
+WINDOW = Rule(
+    "[start, end) in milliseconds, the start before the end",
+    lambda value: window_of(value) is not None,
+)
 
 
 @dataclass(frozen=True)
@@ -105,12 +135,17 @@ EXPECTED = (
 
 @dataclass(frozen=True)
 class Message:
-    """What a client may send. driving: only the owner may, and it counts against the run's rate."""
+    """What a client may send.
+
+    driving: only the owner may, and it counts against the run's rate. asking: it may take a while, changes nothing, and one
+    connection asks one question at a time.
+    """
 
     name: str
     meaning: str
     fields: tuple[Field, ...]
     driving: bool = False
+    asking: bool = False
     choices: dict[str, Choice] = field(default_factory=dict)
 
 
@@ -186,6 +221,41 @@ MESSAGES: dict[str, Message] = {
             "Show another step of the run.",
             (REF_FIELD, Field("step", STEP, "0 to head")),
             driving=True,
+        ),
+        Message(
+            "explain",
+            "Why has this window not fired? Answered by explanation.",
+            (
+                REF_FIELD,
+                Field("subtask", NAME, "where the window is"),
+                Field("key", text(400), "its key, as the picture shows it"),
+                Field("window", WINDOW, "its start and its end, as the picture has them"),
+            ),
+            asking=True,
+        ),
+        Message(
+            "explain_late",
+            "Why was this record late? Answered by explanation.",
+            (
+                REF_FIELD,
+                Field("subtask", NAME, "the subtask that dropped it"),
+                Field("timestamp", MOMENT, "of the record, as in RecordLate"),
+                Field("watermark", MOMENT, "of the subtask then, as in RecordLate"),
+            ),
+            asking=True,
+        ),
+        Message(
+            "lineage",
+            "Which records was this made of? Answered by lineage.",
+            (
+                REF_FIELD,
+                Field(
+                    "element",
+                    text(400),
+                    'id of an element, or of a result: its sink, "#" and its index, such as sink[0]#12',
+                ),
+            ),
+            asking=True,
         ),
         Message("ping", "Answered by pong.", (REF_FIELD,)),
     )
@@ -268,6 +338,28 @@ ANSWERS: tuple[Answer, ...] = (
             "position": "step",
             "head": "steps in the run",
             "why": 'a reason, such as "window fired" or a sentence on a limit',
+        },
+    ),
+    Answer(
+        "explanation",
+        "The answer to explain and to explain_late.",
+        {
+            "ref": "of the message",
+            "step": "the step at which it was asked",
+            "facts": "[{sentence, kind, id}], from what was asked about down to what holds it back; kind is "
+            '"subtask", "channel", "split", "element", "window" or "clock", and id names it',
+            "steps": "in how many steps the window fires there, null where 20,000 do not reach it, and for explain_late",
+        },
+    ),
+    Answer(
+        "lineage",
+        "The answer to lineage.",
+        {
+            "ref": "of the message",
+            "step": "the step at which it was asked",
+            "element": "as asked",
+            "origins": "[{split, offset, text}]: the records as their sources read them",
+            "elements": "ids of the elements between, at most 2,000",
         },
     ),
     Answer("done", "The message with this ref was carried out.", {"ref": "its ref"}),

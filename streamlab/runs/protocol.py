@@ -12,13 +12,20 @@ from typing import Any
 import orjson
 
 from streamlab.runs.errors import RunError
-from streamlab.runs.messages import MESSAGES, REF, SAFE, Choice, Field, Message
+from streamlab.runs.messages import (
+    HIGHEST,
+    LOWEST,
+    MESSAGES,
+    REF,
+    SAFE,
+    Choice,
+    Field,
+    Message,
+)
 
 VERSION = 1
 MESSAGE_BYTES_MAX = 16 * 1024
 
-LOWEST = -(2**63)
-HIGHEST = 2**63 - 1
 
 # ---- reading -----------------------------------------------------------------------------------
 
