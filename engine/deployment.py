@@ -121,6 +121,7 @@ class Deployment:
             now=lambda: host.clock.now,
             wake=lambda time: host.wake(subtask, time),
             exclude_ended=self.job.exclude_ended,
+            place=vertex.place,
         )
         log = logs.setdefault(subtask, ResultLog())
         operator = vertex.make(context, self._assigned.get(subtask, []), log)

@@ -253,6 +253,14 @@ class RecordLate(NamedTuple):
     text: str
 
 
+class Warned(NamedTuple):
+    """Something looks wrong though it breaks no rule; `code` names it, `text` says what to look at and where."""
+
+    subtask: str
+    code: str
+    text: str
+
+
 class ResultWritten(NamedTuple):
     """A sink subtask wrote its result number `index`."""
 

@@ -269,6 +269,7 @@ _RULES: dict[type[Any], Callable[[Picture, Any], None]] = {
     e.WindowsMerged: _nothing,
     e.WindowCleaned: _nothing,
     e.RecordLate: _record_late,
+    e.Warned: _nothing,
     e.ResultWritten: _result_written,
     e.CheckpointTriggered: _checkpoint_triggered,
     e.MessageSent: _message_sent,

@@ -235,6 +235,7 @@ _SENTENCES: dict[type[Any], Callable[[Any, TimeFormat], str]] = {
     e.RecordLate: lambda v, t: (
         f"{v.subtask} dropped {v.key} of {t.show(v.timestamp)} as late: its watermark is {t.mark(v.watermark)} already"
     ),
+    e.Warned: lambda v, t: f"look at {v.subtask}: {v.text.rstrip('.')}",
     e.ResultWritten: lambda v, t: f"{v.subtask} wrote result {v.index}: {v.text}",
     e.CheckpointTriggered: lambda v, t: (
         f"The coordinator triggered {v.kind} {v.checkpoint}; {len(v.subtasks)} subtasks have to acknowledge it"
@@ -277,7 +278,7 @@ _SENTENCES: dict[type[Any], Callable[[Any, TimeFormat], str]] = {
 
 _FOLLOWING = frozenset({
         e.ScriptRead, e.SplitStatus, e.SplitPaused, e.InputStatus, e.SubtaskStatus, e.WindowsMerged,
-    e.ClockAdvanced, e.RecordSkipped, e.SplitEnded, e.StatePut, e.RecordLate, e.ResultWritten, e.CheckpointTriggered,
+    e.ClockAdvanced, e.RecordSkipped, e.SplitEnded, e.StatePut, e.RecordLate, e.Warned, e.ResultWritten, e.CheckpointTriggered,
     e.InputBlocked, e.InputsReleased, e.SnapshotTaken, e.SnapshotAcknowledged, e.CheckpointCompleted, e.CheckpointAborted,
     e.SubtaskFailed, e.SubtaskFinished, e.RescaleRequested, e.RescaleAborted, e.Restored,
 })  # fmt: skip

@@ -70,12 +70,23 @@ class Runtime:
         self._deploy()
         failed = self._open()
         if failed:
-            raise _cannot_start(*failed)
+            raise self._cannot_start(*failed)
 
     @property
     def step(self) -> int:
         """Steps taken so far."""
         return self.trace.step
+
+    def _cannot_start(self, subtask: str, error: Exception) -> Exception:
+        if isinstance(error, StreamLabError | NotImplementedError):
+            return error
+        vertex = self.job.vertex(self.deployment.subtasks[subtask].vertex)
+        return InvalidJob(
+            "open_failed",
+            f"open() of a function raised {_told(error)}.",
+            place=", ".join(filter(None, [subtask, vertex.place])),
+            mend="Mend the function's open method.",
+        )
 
     # Deployment
 
@@ -333,17 +344,23 @@ class Runtime:
     def fail(self, subtask: str, error: Exception) -> None:
         """A user function raised: the subtask fails, and is restarted a bounded number of times."""
         self.failures += 1
-        if isinstance(error, StreamLabError):
-            reason = str(error)
-        else:
-            reason = _told(error)
-        self._fail(subtask, text(reason))
+        reason = self._reason(subtask, error)
+        self._fail(subtask, reason)
         if self.failures > self.job.restart_attempts:
             self.readiness.rewind((0, 0, 0))
             self._set_state(
                 FAILED,
-                f"{subtask} failed {self.failures} times; {self.job.restart_attempts} restarts are allowed. {text(reason)}",
+                f"{subtask} failed {self.failures} times; {self.job.restart_attempts} restarts are allowed. {reason}",
             )
+
+    def _reason(self, subtask: str, error: Exception) -> str:
+        """What went wrong, in which operator or file, and in which line of the job the operator was declared."""
+        vertex = self.job.vertex(self.deployment.subtasks[subtask].vertex)
+        if not isinstance(error, StreamLabError):
+            where = f" ({vertex.place})" if vertex.place else ""
+            return f"{text(_told(error))}{where}"
+        where = ", ".join(filter(None, [error.place or subtask, vertex.place]))
+        return f"{text(error.sentence)} ({where}) {text(error.mend)}".strip()
 
     def _fail(self, subtask: str, reason: str) -> None:
         self.trace.mark("failed", subtask, subtask)
@@ -600,14 +617,3 @@ def _told(error: Exception) -> str:
         return without_addresses(f"{type(error).__name__}: {error}")
     except Exception:
         return type(error).__name__
-
-
-def _cannot_start(subtask: str, error: Exception) -> Exception:
-    if isinstance(error, StreamLabError | NotImplementedError):
-        return error
-    return InvalidJob(
-        "open_failed",
-        f"open() of a function raised {_told(error)}.",
-        place=subtask,
-        mend="Mend the function's open method.",
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,7 +12,7 @@ from engine.datastream.connectors import read_lines
 from engine.datastream.data_stream import DataStream, WindowedStream
 from engine.datastream.joins import IntervalJoin, Joined, co_group, interval_join, join
 from engine.datastream.transformation import caller
-from engine.datastream.window import WindowAssigner, span
+from engine.datastream.window import WindowAssigner, placed, span
 from engine.errors import InvalidJob
 from engine.event_time.composite_triggers import (
     AfterAll,
@@ -29,7 +29,7 @@ from engine.event_time.triggers import EventTimeTrigger
 from engine.event_time.watermarks import WatermarkSpec
 from engine.event_time.windows import SessionWindows
 from engine.operators.panes import Bundle, Pane, PaneRules, ResultTime, Timing
-from engine.operators.source import Broken, Skip, SplitData
+from engine.operators.source import At, Broken, EmitWatermark, SetIdle, Skip, SplitData, Wait
 
 Stream = TypeVar("Stream", bound=DataStream)
 
@@ -39,12 +39,14 @@ __all__ = [
     "AfterCount",
     "AfterEach",
     "AfterWatermark",
+    "At",
     "Bundle",
     "CompositeTrigger",
     "CountEvictor",
     "CsvSource",
     "DefaultTrigger",
     "DeltaEvictor",
+    "EmitWatermark",
     "Evictor",
     "IntervalJoin",
     "Joined",
@@ -52,9 +54,12 @@ __all__ = [
     "Pane",
     "Repeatedly",
     "ResultTime",
+    "ScriptedSource",
+    "SetIdle",
     "SkipRow",
     "TimeEvictor",
     "Timing",
+    "Wait",
     "co_group",
     "describe",
     "interval_join",
@@ -94,7 +99,7 @@ def with_panes(
 def non_touching_sessions(gap: Time) -> WindowAssigner:
     """Event-time sessions that merge only where they overlap, as in Beam; Flink merges those that touch, too."""
     milliseconds = gap.to_milliseconds()
-    spec = SessionWindows(milliseconds, touching=False)
+    spec = placed(SessionWindows, milliseconds, True, False)
     return WindowAssigner(spec, EventTimeTrigger(), f"session {span(milliseconds)}, not touching")
 
 
@@ -170,6 +175,20 @@ class CsvSource:
     def _bad(self, path: Path, line: int, what: str) -> Skip | Broken:
         reason = f"broken row: {what}"
         return Skip(line, reason) if self._broken == "skip" else Broken(line, reason, path.name)
+
+
+class ScriptedSource:
+    """A replayable source whose splits are written down: {name: entries}.
+
+    An entry is a value, or `At` (a value with its timestamp), `EmitWatermark`, `SetIdle`, or `Wait`, which keeps the split
+    silent for so many ms of the engine's clock. The clock moves when nothing else can happen.
+    """
+
+    def __init__(self, splits: Mapping[str, Sequence[Any]]) -> None:
+        self._splits = [SplitData(name, list(entries)) for name, entries in splits.items()]
+
+    def splits(self) -> list[SplitData]:
+        return list(self._splits)
 
 
 class NamedSink:

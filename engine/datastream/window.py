@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from engine.datastream.common import Time
+from engine.datastream.transformation import caller
+from engine.errors import InvalidJob
 from engine.event_time.triggers import (
     ContinuousEventTimeTrigger,
     ContinuousProcessingTimeTrigger,
@@ -25,10 +27,29 @@ from engine.event_time.windows import (
     TumblingWindows,
     WindowSpec,
 )
+from engine.values import text
 
 
 def _ms(time: Time | None) -> int:
-    return time.to_milliseconds() if time is not None else 0
+    if time is None:
+        return 0
+    if not isinstance(time, Time):
+        raise InvalidJob(
+            "window_size",
+            f"{text(time)} is not a Time.",
+            place=caller(),
+            mend="Time.seconds(10), or the like.",
+        )
+    return time.to_milliseconds()
+
+
+def placed(make: Callable[..., WindowSpec], *arguments: Any) -> WindowSpec:
+    """make(*arguments); an InvalidJob that it raises gets the line of the job file."""
+    try:
+        return make(*arguments)
+    except InvalidJob as error:
+        error.place = error.place or caller()
+        raise
 
 
 class WindowAssigner:
@@ -45,7 +66,7 @@ class TumblingEventTimeWindows(WindowAssigner):
 
     def __init__(self, size: int, offset: int) -> None:
         super().__init__(
-            TumblingWindows(size, offset), EventTimeTrigger(), f"tumbling {span(size)}"
+            placed(TumblingWindows, size, offset), EventTimeTrigger(), f"tumbling {span(size)}"
         )
 
     @staticmethod
@@ -58,7 +79,7 @@ class TumblingProcessingTimeWindows(WindowAssigner):
 
     def __init__(self, size: int, offset: int) -> None:
         super().__init__(
-            TumblingWindows(size, offset, False),
+            placed(TumblingWindows, size, offset, False),
             ProcessingTimeTrigger(),
             f"tumbling {span(size)}, clock",
         )
@@ -72,8 +93,9 @@ class SlidingEventTimeWindows(WindowAssigner):
     """Windows of one size that start every `slide`, by event time."""
 
     def __init__(self, size: int, slide: int, offset: int) -> None:
+        spec = placed(SlidingWindows, size, slide, offset)
         detail = f"sliding {span(size)} by {span(slide)}"
-        super().__init__(SlidingWindows(size, slide, offset), EventTimeTrigger(), detail)
+        super().__init__(spec, EventTimeTrigger(), detail)
 
     @staticmethod
     def of(size: Time, slide: Time, offset: Time | None = None) -> SlidingEventTimeWindows:
@@ -84,10 +106,9 @@ class SlidingProcessingTimeWindows(WindowAssigner):
     """Windows of one size that start every `slide`, by the engine's clock."""
 
     def __init__(self, size: int, slide: int, offset: int) -> None:
+        spec = placed(SlidingWindows, size, slide, offset, False)
         detail = f"sliding {span(size)} by {span(slide)}, clock"
-        super().__init__(
-            SlidingWindows(size, slide, offset, False), ProcessingTimeTrigger(), detail
-        )
+        super().__init__(spec, ProcessingTimeTrigger(), detail)
 
     @staticmethod
     def of(size: Time, slide: Time, offset: Time | None = None) -> SlidingProcessingTimeWindows:
@@ -99,7 +120,7 @@ class EventTimeSessionWindows(WindowAssigner):
 
     def __init__(self, session_gap: int) -> None:
         super().__init__(
-            SessionWindows(session_gap), EventTimeTrigger(), f"session {span(session_gap)}"
+            placed(SessionWindows, session_gap), EventTimeTrigger(), f"session {span(session_gap)}"
         )
 
     @staticmethod
@@ -118,7 +139,9 @@ class DynamicEventTimeSessionWindows(WindowAssigner):
         extract: Callable[[Any], int] = getattr(
             session_window_time_gap_extractor, "extract", session_window_time_gap_extractor
         )
-        super().__init__(SessionWindows(extract), EventTimeTrigger(), "session, dynamic gap")
+        super().__init__(
+            placed(SessionWindows, extract), EventTimeTrigger(), "session, dynamic gap"
+        )
 
     @staticmethod
     def with_dynamic_gap(session_window_time_gap_extractor: Any) -> DynamicEventTimeSessionWindows:
@@ -129,8 +152,8 @@ class ProcessingTimeSessionWindows(WindowAssigner):
     """Sessions with a fixed gap, by the engine's clock."""
 
     def __init__(self, session_gap: int) -> None:
-        detail = f"session {span(session_gap)}, clock"
-        super().__init__(SessionWindows(session_gap, False), ProcessingTimeTrigger(), detail)
+        spec = placed(SessionWindows, session_gap, False)
+        super().__init__(spec, ProcessingTimeTrigger(), f"session {span(session_gap)}, clock")
 
     @staticmethod
     def with_gap(size: Time) -> ProcessingTimeSessionWindows:

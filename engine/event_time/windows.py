@@ -52,7 +52,7 @@ class TumblingWindows(WindowSpec):
 
     def __init__(self, size: int, offset: int = 0, event_time: bool = True) -> None:
         _check_size("A tumbling window", size)
-        if abs(offset) >= size:
+        if type(offset) is not int or abs(offset) >= size:
             raise InvalidJob(
                 "window_offset",
                 f"The window offset {offset} ms is not smaller than the size {size} ms: abs(offset) < size must hold.",
@@ -73,7 +73,7 @@ class SlidingWindows(WindowSpec):
     def __init__(self, size: int, slide: int, offset: int = 0, event_time: bool = True) -> None:
         _check_size("A sliding window", size)
         _check_size("The slide of a window", slide)
-        if abs(offset) >= slide:
+        if type(offset) is not int or abs(offset) >= slide:
             raise InvalidJob(
                 "window_offset",
                 f"The window offset {offset} ms is not smaller than the slide {slide} ms: abs(offset) < slide must hold.",

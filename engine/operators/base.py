@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from engine.elements import MIN_TIMESTAMP, Element
-from engine.events import StatePut, TimerSet
+from engine.events import StatePut, TimerSet, Warned
 from engine.state.keyed_state import Rows
 from engine.trace import Trace
 
@@ -32,6 +32,8 @@ class Context:
     """Ask to be called back (on_clock) at a time in microseconds."""
     exclude_ended: bool = False
     """Whether ended inputs are left out of watermarks, instead of counting as the end of event time."""
+    place: str = ""
+    """File and line of the job where the operator was declared, where known."""
 
     def rows(self) -> Rows:
         return Rows(self.subtask, self.trace, self.max_parallelism, self.key_type)
@@ -61,6 +63,14 @@ class Operator:
 
     def open(self) -> None:
         """Called once after deployment and restore, before the first record."""
+
+    def warn(self, code: str, text: str, position: int = 1) -> None:
+        """Say that something looks wrong; at the `position`-th of the elements that are being taken, from 1."""
+        if self.context.place:
+            text = f"{text} ({self.context.place})"
+        self.trace.mark("warned", text, self.context.subtask, position)
+        if self.trace.events is not None:
+            self.trace.events.append(Warned(self.context.subtask, code, text))
 
     def process(self, records: Sequence[Element], out: list[Element]) -> None:
         """Process records in order and append what they emit to `out`."""

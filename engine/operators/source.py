@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from engine.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, STATUS, WATERMARK, Element
+from engine.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, RECORD, STATUS, WATERMARK, Element
 from engine.errors import InvalidJob
+from engine.event_time.magnitude import FAR_FUTURE, doubt
 from engine.event_time.watermarks import PROBE_INTERVAL, Combined, IdleTimer, WatermarkSpec
 from engine.events import (
     RecordRead,
@@ -98,7 +99,7 @@ class Split:
 
     __slots__ = (
         "bit", "ended", "entries", "highest", "id", "idle", "name", "number", "offset", "paused", "plain",
-        "ready_at", "scripted", "timer", "watermark",
+        "ready_at", "scripted", "seen", "timer", "watermark",
     )  # fmt: skip
 
     def __init__(self, data: SplitData, split_id: str) -> None:
@@ -118,11 +119,14 @@ class Split:
         self.ready_at: int | None = None
         """When a waiting split can be read again, in microseconds; None where it does not wait."""
         self.timer: IdleTimer | None = None
+        self.seen = False
+        """Whether a timestamp has been looked at for its magnitude; the first one is."""
 
     def keyframe(self) -> Any:
         timer = self.timer.keyframe() if self.timer else None
         return (
             self.offset, self.ended, self.idle, self.paused, self.highest, self.watermark, self.ready_at, timer,
+            self.seen,
         )  # fmt: skip
 
     def rewind(self, frame: Any) -> None:
@@ -135,6 +139,7 @@ class Split:
             self.watermark,
             self.ready_at,
             timer,
+            self.seen,
         ) = frame
         if self.timer is not None:
             self.timer.rewind(timer)
@@ -173,6 +178,8 @@ class SourceOperator(Operator):
         self.idle = False
         self.records = 0
         self.skipped = 0
+        self.warned: frozenset[str] = frozenset()
+        """Codes of the warnings that were given: each is given once."""
         self.most = 1 if not spec.makes_watermarks() or self.periodic else 2
         """The most elements that one record puts into each output."""
         self.probing = False
@@ -200,6 +207,8 @@ class SourceOperator(Operator):
         if split.plain and events is None and self.simple:
             if self.spec.assign is not None:
                 self._read_plain(split, count, self.spec.assign, out)
+                if not split.seen or split.highest >= FAR_FUTURE:
+                    self._look_at_all(split, out)
             elif count == 1:
                 out.append((0, split.entries[offset], None, None))
             else:
@@ -226,7 +235,11 @@ class SourceOperator(Operator):
                 events.append(
                     RecordRead(subtask, split.id, split.offset - 1, text(entry), timestamp)
                 )
+            if timestamp is not None and not split.seen:
+                self._look_at(split, timestamp, split.offset - offset)
             if bound is not None and timestamp is not None and timestamp > split.highest:
+                if timestamp >= FAR_FUTURE:
+                    self._look_at(split, timestamp, split.offset - offset)
                 split.highest = timestamp
                 split.watermark = timestamp - bound - 1
                 if events is not None:
@@ -271,6 +284,20 @@ class SourceOperator(Operator):
             self._combine()
             if emitted > self.emitted:
                 self.emitted = self.watermark = emitted
+
+    def _look_at_all(self, split: Split, out: list[Element]) -> None:
+        timestamps = [element[2] for element in out if element[0] == RECORD]
+        for position, timestamp in enumerate(timestamps, 1):
+            if not split.seen or timestamp >= FAR_FUTURE:
+                self._look_at(split, timestamp, position)
+
+    def _look_at(self, split: Split, timestamp: int, position: int) -> None:
+        """Warn, once per kind, of a timestamp that looks wrong."""
+        split.seen = True
+        found = doubt(timestamp)
+        if found and found.code not in self.warned:
+            self.warned |= {found.code}
+            self.warn(found.code, f"{split.name}: {found.text}", position)
 
     def _lowest_beside(self, split: Split) -> int:
         """The lowest watermark of the other splits that count."""
@@ -443,13 +470,27 @@ class SourceOperator(Operator):
         return len(self.splits)
 
     def keyframe(self) -> Any:
-        scalars = self.watermark, self.emitted, self.idle, self.records, self.skipped, self.probing
+        scalars = (
+            self.watermark,
+            self.emitted,
+            self.idle,
+            self.records,
+            self.skipped,
+            self.probing,
+            self.warned,
+        )
         return scalars, self.combined.keyframe(), [split.keyframe() for split in self.splits]
 
     def rewind(self, frame: Any) -> None:
-        (self.watermark, self.emitted, self.idle, self.records, self.skipped, self.probing) = frame[
-            0
-        ]
+        (
+            self.watermark,
+            self.emitted,
+            self.idle,
+            self.records,
+            self.skipped,
+            self.probing,
+            self.warned,
+        ) = frame[0]
         self.combined.rewind(frame[1])
         for split, held in zip(self.splits, frame[2], strict=True):
             split.rewind(held)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from engine.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, STATUS, Element
+from engine.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, RECORD, STATUS, Element
+from engine.event_time.magnitude import FAR_FUTURE, doubt
 from engine.event_time.watermarks import PROBE_INTERVAL, IdleTimer, WatermarkSpec, bounded
 from engine.operators.base import Context, Operator
 from engine.operators.source import checked_timestamp
@@ -33,6 +34,9 @@ class TimestampsOperator(Operator):
         self.idle = False
         self.timer = IdleTimer(spec.idleness) if spec.idleness is not None else None
         self.probing = False
+        self.seen = False
+        """Whether a timestamp has been looked at for its magnitude."""
+        self.warned: frozenset[str] = frozenset()
 
     def open(self) -> None:
         if self.periodic or self.timer is not None:
@@ -40,6 +44,7 @@ class TimestampsOperator(Operator):
 
     def process(self, records: Sequence[Element], out: list[Element]) -> None:
         assign, bound, punctuated = self.spec.assign, self.spec.bound, self.spec.punctuated
+        before = len(out)
         for _, value, timestamp, _ in records:
             if self.timer is not None:
                 self._active()
@@ -51,6 +56,20 @@ class TimestampsOperator(Operator):
             elif bound is not None and timestamp is not None and timestamp > self.highest:
                 self.highest = timestamp
                 self._raise(bounded(timestamp, bound), out)
+        if not self.seen or self.highest >= FAR_FUTURE:
+            self._look_at(out[before:])
+
+    def _look_at(self, elements: list[Element]) -> None:
+        """Warn, once per kind, of timestamps that look wrong: of the very first, and of those far in the future."""
+        timestamps = [element[2] for element in elements if element[0] == RECORD]
+        for position, timestamp in enumerate(timestamps, 1):
+            if timestamp is None or (self.seen and timestamp < FAR_FUTURE):
+                continue
+            self.seen = True
+            found = doubt(timestamp)
+            if found and found.code not in self.warned:
+                self.warned |= {found.code}
+                self.warn(found.code, found.text, position)
 
     def _raise(self, watermark: int | None, out: list[Element]) -> None:
         if watermark is not None and watermark > self.made:
@@ -98,11 +117,29 @@ class TimestampsOperator(Operator):
 
     def keyframe(self) -> Any:
         timer = self.timer.keyframe() if self.timer else None
-        return self.watermark, self.highest, self.made, self.emitted, self.idle, self.probing, timer
+        return (
+            self.watermark,
+            self.highest,
+            self.made,
+            self.emitted,
+            self.idle,
+            self.probing,
+            timer,
+            self.seen,
+            self.warned,
+        )
 
     def rewind(self, frame: Any) -> None:
-        self.watermark, self.highest, self.made, self.emitted, self.idle, self.probing, timer = (
-            frame
-        )
+        (
+            self.watermark,
+            self.highest,
+            self.made,
+            self.emitted,
+            self.idle,
+            self.probing,
+            timer,
+            self.seen,
+            self.warned,
+        ) = frame
         if self.timer is not None:
             self.timer.rewind(timer)

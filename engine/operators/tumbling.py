@@ -11,12 +11,13 @@ from heapq import heapify, heappop, heappush
 from operator import length_hint
 from typing import Any
 
-from engine.elements import Element
+from engine.elements import MIN_TIMESTAMP, Element
 from engine.errors import InvalidJob
 from engine.event_time.windows import TimeWindow, TumblingWindows
 from engine.events import RecordLate, StatePut, TimerFired, TimerSet, WindowCleaned, WindowFired
 from engine.operators.base import Context, Operator
 from engine.operators.runtime_context import RuntimeContext
+from engine.operators.silence import Silence
 from engine.operators.user_function import UserFunction
 from engine.operators.window import CONTENTS, WindowContext
 from engine.state.key_groups import original
@@ -58,6 +59,7 @@ class TumblingWindowOperator(Operator):
         self.contents: Contents = {}
         self.ends: list[int] = []
         self.late = 0
+        self.silence = Silence()
 
     def open(self) -> None:
         context = RuntimeContext(self.context, None)
@@ -128,7 +130,18 @@ class TumblingWindowOperator(Operator):
                     events.append(self._timer(key, start))
                 events.append(self.rows.put(CONTENTS, key, held, (start, end)))
         self.watermark = watermark
-        return len(elements) - length_hint(remaining)
+        taken = len(elements) - length_hint(remaining)
+        if watermark == MIN_TIMESTAMP:
+            self._silent(taken)
+        return taken
+
+    def _silent(self, records: int) -> None:
+        """No watermark has come yet, so nothing can fire."""
+        silence = self.silence
+        silence.taken += records
+        if silence.taken >= silence.limit:
+            position = silence.limit - (silence.taken - records)
+            silence.warn(self, "no watermark has reached this operator", position)
 
     def _drop(self, record: Element, position: int) -> None:
         _, value, timestamp, key = record
@@ -212,6 +225,7 @@ class TumblingWindowOperator(Operator):
             self.late,
             self.aggregate.keyframe(),
             self.window_function.keyframe(),
+            self.silence.keyframe(),
         )
 
     def rewind(self, frame: Any) -> None:
@@ -220,6 +234,7 @@ class TumblingWindowOperator(Operator):
         self.late = frame[2]
         self.aggregate.rewind(frame[3])
         self.window_function.rewind(frame[4])
+        self.silence.rewind(frame[5])
 
     def shown_state(self) -> Iterable[StatePut]:
         for start, panes in self.contents.items():

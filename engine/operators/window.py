@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from engine.elements import MAX_TIMESTAMP, Element
+from engine.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, Element
 from engine.errors import InvalidJob
 from engine.event_time.evictors import Evictor
 from engine.event_time.triggers import Trigger, TriggerResult, cleanup_time
@@ -19,6 +19,7 @@ from engine.operators.base import Context
 from engine.operators.keyed import EVENT, PROCESSING, KeyedOperator
 from engine.operators.process import collect
 from engine.operators.runtime_context import RuntimeContext
+from engine.operators.silence import Silence
 from engine.operators.user_function import UserFunction
 from engine.operators.window_contents import Contents, Listed
 from engine.state.key_groups import original
@@ -187,6 +188,7 @@ class WindowOperator(KeyedOperator):
         self.late_tag = late_tag
         self.retract = retract
         self.late = 0
+        self.silence = Silence()
         self.table = self.state.table(CONTENTS, "window")
         self.emitted = self.state.table(EMITTED, "window")
         self.sessions = self.state.table(SESSIONS, "window")
@@ -230,8 +232,22 @@ class WindowOperator(KeyedOperator):
             result = self.trigger.instance.on_element(value, at, window, self.key_and_window)
             self._react(result, window, out)
             self._set_cleanup(window)
-        if skipped and self.spec.event_time and at + self.lateness <= self.watermark:
+        if not skipped:
+            self.silence.taken += 1
+            if self.silence.taken >= self.silence.limit:
+                self.silence.warn(self, self._why_silent())
+        elif self.spec.event_time and at + self.lateness <= self.watermark:
             self._drop(value, at)
+
+    def _why_silent(self) -> str:
+        """Why no window may ever fire; empty where one will."""
+        if self.spec.event_time and self.watermark == MIN_TIMESTAMP:
+            return "no watermark has reached this operator"
+        if not any(queue.count() for queue in self.timers.values()):
+            return f"the trigger {type(self.trigger.instance).__name__} waits for no time"
+        if self.silence.removed and not self.silence.fired:
+            return "windows have ended without it"
+        return ""
 
     def _is_late(self, window: TimeWindow) -> bool:
         return self.spec.event_time and cleanup_time(window, self.lateness, True) <= self.watermark
@@ -358,6 +374,7 @@ class WindowOperator(KeyedOperator):
             results = function.apply(original(key), window, elements)
         results = list(results or ())
         self._evict_after(window)
+        self.silence.broken()
         self.trace.mark("fired", str(window.end), self.context.subtask)
         if self.trace.events is not None:
             joined = ", ".join(map(text, results))
@@ -408,6 +425,7 @@ class WindowOperator(KeyedOperator):
             self.delete_timer(EVENT if self.spec.event_time else PROCESSING, when, window)
 
     def _clean(self, window: TimeWindow) -> None:
+        self.silence.removed = True
         self.state.remove(CONTENTS, self.table, window)
         self.state.remove(EMITTED, self.emitted, window)
         self.state.remove(SESSIONS, self.sessions, window)
@@ -429,7 +447,7 @@ class WindowOperator(KeyedOperator):
             self.aggregate.keyframe(),
             self.window_function.keyframe(),
         )
-        return super().keyframe(), self.late, functions
+        return super().keyframe(), self.late, functions, self.silence.keyframe()
 
     def rewind(self, frame: Any) -> None:
         super().rewind(frame[0])
@@ -438,3 +456,4 @@ class WindowOperator(KeyedOperator):
             (self.trigger, self.aggregate, self.window_function), frame[2], strict=True
         ):
             function.rewind(held)
+        self.silence.rewind(frame[3])

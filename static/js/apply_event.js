@@ -113,6 +113,7 @@ const FOLDS = {
   RecordLate(draft, { subtask }) {
     draft.subtask(subtask).late += 1;
   },
+  Warned: nothing,
   ResultWritten(draft, { subtask, index, text }) {
     draft.subtask(subtask).written = index + 1;
     const results = draft.at("subtasks", subtask, "results");

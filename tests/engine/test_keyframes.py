@@ -327,17 +327,10 @@ def test_a_replay_only_run_survives_a_function_that_raises_in_a_burst():
                 raise ValueError("thirty")
             return super().map(value)
 
-    recording = Recording(
-        job(lambda env: env.from_collection(range(60)).map(Raises()).print("out")),
-        Policy("round_robin", 16),
-    )
-    run_to_idle(recording)
+    raising = job(lambda env: env.from_collection(range(60)).map(Raises()).print("out"))
+    recording = run_to_idle(Recording(raising, Policy("round_robin", 16)))
     assert state_of(recording) == "failed"
-    again = Recording(
-        job(lambda env: env.from_collection(range(60)).map(Raises()).print("out")),
-        Policy("round_robin", 16),
-        log=recording.log,
-    )
+    again = Recording(raising, Policy("round_robin", 16), log=recording.log)
     again.seek(again.head)
     assert again.view() == recording.view()
     assert results(again) == results(recording) != []
