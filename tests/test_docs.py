@@ -117,3 +117,15 @@ def test_every_folder_of_the_architecture_page_exists() -> None:
 def test_every_decision_is_listed() -> None:
     listed = set(re.findall(r"\((\d{4}-[\w-]+\.md)\)", read("docs", "decisions", "README.md")))
     assert listed == {path.name for path in (ROOT / "docs" / "decisions").glob("0*.md")}
+
+
+def test_the_job_of_the_how_to_prints_what_the_how_to_says(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    page = (ROOT / "docs" / "howto" / "jobs.md").read_text(encoding="utf-8")
+    job = re.search(r"```python\n(.*?)```", page, re.DOTALL)
+    printed = re.search(r"```text\n(.*?)```", page, re.DOTALL)
+    assert job is not None
+    assert printed is not None
+    exec(compile(job.group(1), "jobs.md", "exec"), {"__name__": "jobs"})
+    assert capsys.readouterr().out == printed.group(1)
