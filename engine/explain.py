@@ -12,7 +12,7 @@ from engine.errors import LearnerMistake
 from engine.event_time.composite_triggers import FINISHED, CompositeTrigger
 from engine.event_time.triggers import EventTimeTrigger, NeverTrigger
 from engine.event_time.windows import GLOBAL_WINDOW, TimeWindow, WindowSpec
-from engine.narration import NUMBERS, TimeFormat
+from engine.narration import NUMBERS, TimeFormat, on_clock
 from engine.network.channel import Channel
 from engine.operators.source import Skip, SourceOperator, Split
 from engine.operators.tumbling import TumblingWindowOperator
@@ -122,9 +122,10 @@ class Explainer:
         )
 
     def _by_clock(self, window: TimeWindow, identity: str) -> None:
-        now = self.runtime.clock.now // 1000
+        now = on_clock(self.runtime.clock.now)
+        due = on_clock(window.max_timestamp() * 1000)
         self._add(
-            f"It fires when the engine's clock reaches {window.max_timestamp()} ms; it stands at {now} ms, and moves when "
+            f"It fires when the engine's clock reaches {due}; it stands at {now}, and moves when "
             "nothing else can happen.",
             "clock",
             identity,
@@ -239,7 +240,7 @@ class Explainer:
             stands += f", for its latest record is of {self.times.show(split.highest)} and the bound is {self.times.length(spec.bound)}"
         if split.ready_at is not None:
             self._add(
-                f"{stands}; it is silent until the clock reaches {split.ready_at / 1000:g} ms.",
+                f"{stands}; it is silent until the clock reaches {on_clock(split.ready_at)}; it stands at {on_clock(self.runtime.clock.now)}.",
                 "split",
                 split.id,
             )

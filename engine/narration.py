@@ -58,6 +58,15 @@ class TimeFormat(NamedTuple):
 
 
 NUMBERS = TimeFormat()
+LONG = 100_000_000
+"""From so many microseconds on, the engine's clock is told in minutes and hours."""
+
+
+def on_clock(microseconds: int) -> str:
+    """What the engine's clock shows: "200 ms", "3 h 10 min"."""
+    if microseconds < LONG:
+        return f"{microseconds / 1000:g} ms"
+    return TimeFormat(clock=True).length(microseconds // 1000)
 
 
 def narrate(event: e.Event, times: TimeFormat = NUMBERS) -> str:
@@ -175,7 +184,7 @@ def _restored(event: e.Restored, times: TimeFormat) -> str:
 
 _SENTENCES: dict[type[Any], Callable[[Any, TimeFormat], str]] = {
     e.Deployed: lambda v, t: f"Attempt {v.job['attempt']} was deployed",
-    e.ClockAdvanced: lambda v, t: f"The clock moved to {v.time / 1000:g} ms",
+    e.ClockAdvanced: lambda v, t: f"The clock moved to {on_clock(v.time)}",
     e.RecordRead: lambda v, t: (
         f"{v.subtask} read {v.text} at offset {v.offset} of {v.split.rpartition('/')[2]}"
     ),
