@@ -13,7 +13,7 @@ from engine.operators.keyed import KeyedPart
 from engine.values import Attached, Boxed
 
 _PLAIN = frozenset({int, str, type(None), bytes})
-_TRUTHS = {bool}
+_WITH_TRUTHS = _PLAIN | {bool}
 
 
 def frozen(value: Any) -> Hashable:
@@ -28,8 +28,8 @@ def frozen(value: Any) -> Hashable:
         kinds = set(map(type, value))
         if kinds <= _PLAIN:
             return kind.__name__, tuple(value)
-        if kinds == _TRUTHS:
-            return kind.__name__, "bool", tuple(value)
+        if kinds <= _WITH_TRUTHS:
+            return kind.__name__, tuple(value), tuple(map(type, value))
         return kind.__name__, tuple(map(frozen, value))
     if kind is KeyedPart:
         tables = frozenset(

@@ -1,7 +1,7 @@
 """A job on the real engine as something that can be explored.
 
 Actions are those of the runtime, under their own ids, and commands with a budget: `command:checkpoint`,
-`command:fail count[0]`. Putting the runtime back is its own `rewind`, here in the other direction as well.
+`command:fail count[0]`. Putting the runtime back is its own `rewind`, in any direction, for the subtasks that differ.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ from engine.commands import Command, Rescale, TriggerCheckpoint
 from engine.deployment import Slot
 from engine.elements import BARRIER, Element
 from engine.errors import ImpossibleAction, InvalidJob
-from engine.event_time.watermarks import Valve
 from engine.explore.canonical import frozen
+from engine.explore.remembering import remembering
 from engine.graph.job_graph import JobGraph
-from engine.operators.keyed import KeyedOperator
 from engine.operators.source import SourceOperator
 from engine.runtime import UNBOUNDED, Runtime
 from engine.scheduler import Policy
@@ -25,6 +24,12 @@ from engine.subtask import Subtask
 
 LOCAL = ("read", "take", "trigger")
 """Kinds of actions that touch one subtask, and of others only the ends of the channels between them."""
+
+REMOTE = ("ack", "clock")
+"""Kinds of actions that touch no subtask."""
+
+MOST_PARTS = 50_000
+"""How many parts of checkpoints are kept in their hashable form."""
 
 
 class Captured(NamedTuple):
@@ -52,7 +57,7 @@ class JobSystem:
         seed: int = 0,
         runtime: type[Runtime] = Runtime,
     ) -> None:
-        self.runtime = runtime(factory(), Policy("manual"), seed)
+        self.runtime = remembering(runtime)(factory(), Policy("manual"), seed)
         self.runtime.trace.frontier = UNBOUNDED  # no marks: a search goes everywhere
         if not self.runtime.copyable():
             raise InvalidJob(
@@ -64,6 +69,8 @@ class JobSystem:
         self.commands = {f"command:{_shown(command)}": command for command in commands}
         self.left = list(commands.values())
         self.results = results
+        self._parts: dict[int, tuple[Any, Hashable]] = {}
+        """The hashable form of parts of checkpoints, which never change, by identity."""
         self._reduced = self._raised = False
         """Whether independence was asked for, and whether a function has raised in any schedule so far."""
         self._aligns = any(
@@ -90,11 +97,7 @@ class JobSystem:
     def apply(self, action: str) -> None:
         command = self.commands.get(action)
         if command is None:
-            failures = self.runtime.failures
-            self.runtime.act(action)
-            if self.runtime.failures > failures:
-                self._raised = True
-                self._check_reduction()
+            self._act(action)
             return
         number = list(self.commands).index(action)
         if not self.left[number]:
@@ -105,7 +108,27 @@ class JobSystem:
                 mend="Explore with a larger budget.",
             )
         self.runtime.apply(command)
+        if not isinstance(command, TriggerCheckpoint):
+            self._changed(*self.runtime.deployment.subtasks)
         self.left[number] -= 1
+
+    def _act(self, action: str) -> None:
+        slot = self._slot(action)
+        failures = self.runtime.failures
+        self.runtime.act(action)
+        failed = self.runtime.failures > failures
+        if slot is None or failed or self._aligns or slot.kind not in (*LOCAL, *REMOTE):
+            self._changed(*self.runtime.deployment.subtasks)
+        elif slot.kind in LOCAL:
+            self._changed(slot.subtask or "")
+        if failed:
+            self._raised = True
+            self._check_reduction()
+
+    def _changed(self, *subtasks: str) -> None:
+        """These subtasks may have changed."""
+        for subtask in subtasks:
+            self.runtime.deployment.subtasks[subtask].held = None  # type: ignore[attr-defined]
 
     def capture(self) -> Captured:
         written = {name: tuple(log.written()) for name, log in self.runtime.logs.items()}
@@ -148,7 +171,10 @@ class JobSystem:
                 )
                 for channel in deployment.channels.values()
             ),
-            tuple(_subtask(subtask, newest) for subtask in deployment.subtasks.values()),
+            tuple(
+                (subtask.key(), _alignment(subtask, newest))  # type: ignore[attr-defined]
+                for subtask in deployment.subtasks.values()
+            ),
             written,
         )
 
@@ -158,14 +184,22 @@ class JobSystem:
         boxes: dict[tuple[str, str, str], list[Hashable]] = {}
         for message, part in coordinator.messages:
             box = message.kind, message.to, message.sender
-            boxes.setdefault(box, []).append((newest - message.checkpoint, frozen(part)))
+            boxes.setdefault(box, []).append((newest - message.checkpoint, self._part(part)))
         latest = coordinator.storage.latest()
         return (
             coordinator.pending is not None,
             tuple((box, tuple(boxes[box])) for box in sorted(boxes)),
-            frozenset((name, frozen(part)) for name, part in coordinator.parts.items()),
-            None if latest is None else frozen(latest.parts),
+            frozenset((name, self._part(part)) for name, part in coordinator.parts.items()),
+            None if latest is None else self._part(latest.parts),
         )
+
+    def _part(self, part: Any) -> Hashable:
+        known = self._parts.get(id(part))
+        if known is None:
+            if len(self._parts) >= MOST_PARTS:
+                self._parts.clear()
+            known = self._parts[id(part)] = part, frozen(part)
+        return known[1]
 
     # What commutes
 
@@ -207,38 +241,7 @@ def _element(barrier: Element, newest: int) -> Hashable:
     return barrier[0], newest - barrier[1]
 
 
-def _valve(valve: Valve) -> Hashable:
-    inputs, idles, aligned, ended, *scalars = valve.keyframe()
-    return tuple(inputs), tuple(idles), tuple(aligned), tuple(ended), *scalars
-
-
-def _subtask(subtask: Subtask, newest: int) -> Hashable:
-    operator = subtask.operator
-    if isinstance(operator, KeyedOperator):
-        # The key that was looked at last is set anew before every use.
-        key, operator.state.key = operator.state.key, None
-        held = operator.keyframe()
-        operator.state.key = key
-    else:
-        held = operator.keyframe()
-    alignment: Hashable = None
-    if isinstance(subtask.alignment, CollectingBarriers):
-        alignment = (
-            newest - subtask.alignment.checkpoint,
-            frozenset(subtask.alignment.received),
-        )
-    return (
-        frozen(held),
-        frozen(subtask.output.keyframe()),
-        tuple(_valve(valve) for valve in subtask.valves),
-        frozen(subtask.combined.keyframe()),
-        tuple(subtask.ended),
-        (
-            subtask.watermark,
-            subtask.idle,
-            alignment,
-            subtask.finished,
-            subtask.failed,
-            subtask.stopped,
-        ),
-    )
+def _alignment(subtask: Subtask, newest: int) -> Hashable:
+    if not isinstance(subtask.alignment, CollectingBarriers):
+        return None
+    return newest - subtask.alignment.checkpoint, frozenset(subtask.alignment.received)

@@ -133,14 +133,14 @@ def _contents(system: JobSystem) -> Contents:
 
 
 def _order(memory: Contents, system: JobSystem, action: str) -> tuple[Contents, str]:
-    """One action takes at most the head of a channel and adds at its tail; a failure empties the channel."""
+    """An action takes the head of the channel that it names, and adds at tails; a failure empties every channel."""
     now = _contents(system)
     if now[0] == memory[0]:
         for channel, before, after in zip(
             system.runtime.deployment.channels, memory[1], now[1], strict=True
         ):
-            waited = len(before)
-            if after and before != after[:waited] and before[1:] != after[: waited - 1]:
+            left = before[1:] if action == f"take:{channel}" else before
+            if after and left != after[: len(left)]:
                 return now, f"Channel {channel} did not keep the order of its elements."
     return now, ""
 
