@@ -10,15 +10,12 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "streamlab.settings")
 pages = get_asgi_application()  # before anything that imports models
 
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
-from channels.security.websocket import (  # noqa: E402
-    AllowedHostsOriginValidator,
-    WebsocketDenier,
-)
+from channels.security.websocket import WebsocketDenier  # noqa: E402
 from channels.sessions import SessionMiddlewareStack  # noqa: E402
 from django.urls import re_path  # noqa: E402
 
 from streamlab.runs.routing import websocket_urlpatterns  # noqa: E402
-from streamlab.websocket_hosts import AllowedHostValidator  # noqa: E402
+from streamlab.websocket_hosts import AllowedHostValidator, SameOriginValidator  # noqa: E402
 
 elsewhere = re_path(r"", WebsocketDenier.as_asgi())
 
@@ -26,7 +23,7 @@ application = ProtocolTypeRouter(
     {
         "http": pages,
         "websocket": AllowedHostValidator(
-            AllowedHostsOriginValidator(
+            SameOriginValidator(
                 SessionMiddlewareStack(URLRouter([*websocket_urlpatterns, elsewhere]))
             )
         ),

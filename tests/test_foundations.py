@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 from urllib.request import urlopen
 
 import pytest
@@ -22,7 +23,7 @@ from scripts import bootstrap
 from streamlab import addresses, fonts
 from streamlab.asgi import application
 from streamlab.secret_key import kept_secret_key
-from streamlab.websocket_hosts import AllowedHostValidator
+from streamlab.websocket_hosts import AllowedHostValidator, SameOriginValidator
 from tests.live import LiveServer
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -126,10 +127,33 @@ async def test_a_websocket_needs_a_host_that_is_ours(hosts: list[bytes], welcome
     assert await connects(app, [(b"host", host) for host in hosts]) is welcome
 
 
-@pytest.mark.parametrize("origin", [b"http://evil.example", b"null", None])
+@pytest.mark.parametrize(
+    "origin",
+    [b"http://evil.example", b"null", None, b"http://127.0.0.1:9000", b"http://127.0.0.1:port"],
+)
 async def test_a_websocket_of_a_foreign_page_is_refused(origin: bytes | None) -> None:
-    headers = [(b"host", b"127.0.0.1")] + ([(b"origin", origin)] if origin else [])
+    headers = [(b"host", b"127.0.0.1:8000")] + ([(b"origin", origin)] if origin else [])
     assert not await connects(application, headers)
+
+
+@pytest.mark.parametrize(
+    ("origin", "host", "welcome"),
+    [
+        (b"http://127.0.0.1:8000", b"127.0.0.1:8000", True),
+        (b"https://localhost", b"localhost", True),
+        (b"http://[::1]:8000", b"[::1]:8000", True),
+        (b"http://localhost:8000", b"127.0.0.1:8000", False),
+        (b"https://streamlab.example.edu", b"127.0.0.1:8001", True),
+        (b"http://streamlab.example.edu", b"127.0.0.1:8001", False),
+        (b"https://one.example.org", b"127.0.0.1:8001", True),
+    ],
+)
+async def test_a_websocket_needs_an_origin_that_is_ours(
+    settings: Any, origin: bytes, host: bytes, welcome: bool
+) -> None:
+    settings.CSRF_TRUSTED_ORIGINS = ["https://streamlab.example.edu", "https://*.example.org"]
+    app = SameOriginValidator(AsyncWebsocketConsumer.as_asgi())
+    assert await connects(app, [(b"host", host), (b"origin", origin)]) is welcome
 
 
 async def test_a_websocket_to_nowhere_is_refused_without_a_traceback() -> None:
