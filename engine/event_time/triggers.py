@@ -10,7 +10,9 @@ from enum import Enum
 from typing import Any, Protocol
 
 from engine.elements import MAX_TIMESTAMP
+from engine.errors import InvalidJob
 from engine.event_time.windows import TimeWindow
+from engine.values import text
 
 
 class TriggerResult(Enum):
@@ -130,7 +132,7 @@ class CountTrigger(Trigger):
     """Fires when a window has got so many records since it last did."""
 
     def __init__(self, max_count: int) -> None:
-        self.max_count = max_count
+        self.max_count = _positive(max_count, "The count of a count trigger")
 
     @staticmethod
     def of(window_size: int) -> CountTrigger:
@@ -159,7 +161,7 @@ class ContinuousEventTimeTrigger(Trigger):
     """Fires every `interval` ms of event time, and at the end of the window."""
 
     def __init__(self, interval: int) -> None:
-        self.interval = interval
+        self.interval = _positive(interval, "The interval of a continuous trigger")
 
     @staticmethod
     def of(interval: Any) -> ContinuousEventTimeTrigger:
@@ -208,7 +210,7 @@ class ContinuousProcessingTimeTrigger(Trigger):
     """Fires every `interval` ms of the engine's clock."""
 
     def __init__(self, interval: int) -> None:
-        self.interval = interval
+        self.interval = _positive(interval, "The interval of a continuous trigger")
 
     @staticmethod
     def of(interval: Any) -> ContinuousProcessingTimeTrigger:
@@ -300,6 +302,16 @@ class PurgingTrigger(Trigger):
 
     def clear(self, window: TimeWindow, ctx: TriggerContext) -> None:
         self.nested.clear(window, ctx)
+
+
+def _positive(number: Any, what: str) -> int:
+    if type(number) is not int or number <= 0:
+        raise InvalidJob(
+            "trigger",
+            f"{what} must be an integer > 0, not {text(number)}.",
+            mend="Use 1 or more.",
+        )
+    return number
 
 
 def cleanup_time(window: TimeWindow, lateness: int, event_time: bool) -> int:

@@ -46,7 +46,7 @@ class Operator:
     side: records for side outputs by tag id, emptied by the subtask after each call.
     """
 
-    fanout: ClassVar[int | None] = 1
+    fanout: int | None = 1
     keyed: ClassVar[bool] = False
     uses_clock: ClassVar[bool] = False
     forwards_watermarks: ClassVar[bool] = True

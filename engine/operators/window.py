@@ -12,7 +12,7 @@ from typing import Any
 from engine.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, Element
 from engine.errors import InvalidJob
 from engine.event_time.evictors import Evictor
-from engine.event_time.triggers import Trigger, TriggerResult, cleanup_time
+from engine.event_time.triggers import EventTimeTrigger, Trigger, TriggerResult, cleanup_time
 from engine.event_time.windows import SessionWindows, TimeWindow, WindowSpec, merge_windows
 from engine.events import RecordLate, WindowCleaned, WindowFired, WindowsMerged
 from engine.operators.base import Context
@@ -161,7 +161,7 @@ class WindowOperator(KeyedOperator):
     again first takes back what it gave, as (False, result).
     """
 
-    fanout = None
+    fanout: int | None = None
 
     def __init__(
         self,
@@ -194,6 +194,12 @@ class WindowOperator(KeyedOperator):
         self.sessions = self.state.table(SESSIONS, "window")
         """The windows that can still be merged, whether or not they hold anything."""
         self.key_and_window = KeyAndWindow(self)
+        self.plain = type(trigger) is EventTimeTrigger and spec.event_time
+        """Only the end of the window makes it fire, which its first record has arranged for."""
+        if self.plain and not lateness:
+            self.fanout = 0
+        self.position = 1
+        """Which record of the list that is being processed it is; a mark tells the step by it."""
 
     def open(self) -> None:
         super().open()
@@ -205,7 +211,7 @@ class WindowOperator(KeyedOperator):
     # Records
 
     def process(self, records: Any, out: list[Element]) -> None:
-        for _, value, timestamp, key in records:
+        for self.position, (_, value, timestamp, key) in enumerate(records, 1):
             self.state.key = key
             if not self.spec.event_time:
                 at = self.context.now() // 1000
@@ -217,17 +223,20 @@ class WindowOperator(KeyedOperator):
 
     def _add(self, value: Any, timestamp: int | None, at: int, out: list[Element]) -> None:
         skipped = True
+        event_time = self.spec.event_time
         for window in self.spec.assign(value, at):
             if self.spec.merges:
                 window = self._merged_with(window)
-            if self._is_late(window):
+            if event_time and min(window.end - 1 + self.lateness, MAX_TIMESTAMP) <= self.watermark:
                 if self.spec.merges:
                     self.state.remove(SESSIONS, self.sessions, window)
                 continue
             skipped = False
-            key = self.state.key
-            held = self.table.get(key, {}).get(window)
+            windows = self.table.get(self.state.key)
+            held = windows.get(window) if windows is not None else None
             self.state.put(CONTENTS, self.table, window, self.contents.add(held, value, timestamp))
+            if held is not None and self.plain and window.end - 1 > self.watermark:
+                continue
             self.key_and_window.window = window
             result = self.trigger.instance.on_element(value, at, window, self.key_and_window)
             self._react(result, window, out)
@@ -236,7 +245,7 @@ class WindowOperator(KeyedOperator):
             self.silence.taken += 1
             if self.silence.taken >= self.silence.limit:
                 self.silence.warn(self, self._why_silent())
-        elif self.spec.event_time and at + self.lateness <= self.watermark:
+        elif event_time and at + self.lateness <= self.watermark:
             self._drop(value, at)
 
     def _why_silent(self) -> str:
@@ -249,13 +258,10 @@ class WindowOperator(KeyedOperator):
             return "windows have ended without it"
         return ""
 
-    def _is_late(self, window: TimeWindow) -> bool:
-        return self.spec.event_time and cleanup_time(window, self.lateness, True) <= self.watermark
-
     def _drop(self, value: Any, timestamp: int) -> None:
         self.late += 1
         shown = text(original(self.state.key))
-        self.trace.mark("late", shown, self.context.subtask)
+        self.trace.mark("late", shown, self.context.subtask, self.position)
         if self.trace.events is not None:
             self.trace.events.append(
                 RecordLate(self.context.subtask, shown, timestamp, self.watermark, text(value))
@@ -268,14 +274,16 @@ class WindowOperator(KeyedOperator):
     def _merged_with(self, window: TimeWindow) -> TimeWindow:
         """The window that `window` becomes together with those that it touches; their state goes over to it."""
         assert isinstance(self.spec, SessionWindows)
-        open_windows = self.sessions.get(self.state.key, {})
+        open_windows: dict[TimeWindow, bool] = self.sessions.get(self.state.key, {})
+        for known in open_windows:
+            if known.start <= window.start and window.end <= known.end:
+                return known
         for cover, members in merge_windows({*open_windows, window}, self.spec.intersects):
             if window not in members:
                 continue
             merged = [member for member in members if member in open_windows]
-            if merged == [cover]:
-                return cover
             self._merge(cover, merged)
+            self._set_cleanup(cover)
             return cover
         if window not in open_windows:
             self.state.put(SESSIONS, self.sessions, window, True)
