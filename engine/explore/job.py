@@ -28,6 +28,8 @@ LOCAL = ("read", "take", "trigger")
 REMOTE = ("ack", "clock")
 """Kinds of actions that touch no subtask."""
 
+COMMUTING = {*LOCAL, "ack"}
+
 MOST_PARTS = 50_000
 """How many parts of checkpoints are kept in their hashable form."""
 
@@ -204,17 +206,19 @@ class JobSystem:
     # What commutes
 
     def independent(self, first: str, second: str) -> bool:
-        """Actions at two subtasks, where neither talks to the coordinator or the clock.
+        """Actions that belong to two subtasks, and neither to the clock; of two acknowledgements the second may complete.
 
-        One may fill the channel that the other takes from: both stay possible, in either order. A function that raises
-        touches every subtask, and no answer foresees it; a job with one is refused once this was asked.
+        One may fill the channel, or the box of messages, that the other takes from: both stay possible, in either order.
+        A function that raises touches every subtask, and no answer foresees it; a job with one is refused once this was
+        asked.
         """
         self._reduced = True
         self._check_reduction()
         one, other = self._slot(first), self._slot(second)
         if one is None or other is None or self._aligns:
             return False
-        return one.kind in LOCAL and other.kind in LOCAL and one.subtask != other.subtask
+        kinds = {one.kind, other.kind}
+        return kinds <= COMMUTING and kinds != {"ack"} and one.subtask != other.subtask
 
     def _check_reduction(self) -> None:
         if self._reduced and self._raised:
