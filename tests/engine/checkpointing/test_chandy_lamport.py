@@ -124,6 +124,17 @@ def test_on_an_unordered_link_a_message_may_overtake():
         system.apply("deliver:P>Q#1")
 
 
+def test_of_equal_messages_on_an_unordered_link_the_first_stands_for_all():
+    network = ProcessNetwork(
+        {"P": 4, "Q": 0},
+        (Link("P", "Q", fifo=False),),
+        tuple(Send("P", "Q", n) for n in (1, 1, 2, 1)),
+    )
+    system = ChandyLamport(network)
+    system.run(["send:P"] * 3)
+    assert system.enabled() == ["deliver:P>Q", "deliver:P>Q#2"]
+
+
 @pytest.mark.parametrize(
     ("changed", "code"),
     [

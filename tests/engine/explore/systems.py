@@ -46,6 +46,39 @@ class Programs:
         return first != second and not touched[0] & touched[1]
 
 
+class Graph:
+    """States and the steps between them, all dependent: `a>b` leads from a to b."""
+
+    def __init__(self, steps: str, start: str = "a") -> None:
+        self.steps = steps.split()
+        self.state = start
+
+    def enabled(self) -> list[str]:
+        return [step for step in self.steps if step.startswith(f"{self.state}>")]
+
+    def apply(self, action: str) -> None:
+        self.state = action.partition(">")[2]
+
+    def capture(self) -> str:
+        return self.state
+
+    def restore(self, state: str) -> None:
+        self.state = state
+
+    def state_key(self) -> Hashable:
+        return self.state
+
+    def independent(self, first: str, second: str) -> bool:
+        return False
+
+
+def never_at(state: str) -> Invariant:
+    """The graph never stands there."""
+    return Invariant(
+        f"never {state}", lambda system: f"At {state}." if system.state == state else ""
+    )
+
+
 def never(variable: str, value: int, at_end: bool = False) -> Invariant:
     """The variable never has this value; at the end only, with `at_end`."""
 

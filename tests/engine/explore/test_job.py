@@ -136,6 +136,9 @@ def test_the_number_of_a_checkpoint_is_no_part_of_the_state():
                 system.apply(action)
             for subtask in ("source0", "count", "out"):
                 system.apply(f"ack:{subtask}[0]")
+        # and the next one is under way
+        system.apply("command:checkpoint")
+        system.apply("trigger:source0[0]")
         system.left[0] = 0
         keys.append(system.state_key())
     assert keys[0] == keys[1]

@@ -193,5 +193,6 @@ def test_the_state_space_of_one_message_is_known_by_heart():
     plain = breadth_first(ChandyLamport(three_processes(1)), SNAPSHOT_RULES)
     reduced = depth_first(ChandyLamport(three_processes(1)), SNAPSHOT_RULES)
     assert plain.counts[:3] == (167, 436, 3)
-    assert (reduced.counts.states, reduced.counts.terminal) == (167, 3)
-    assert reduced.counts.transitions < 436
+    assert reduced.counts[:3] == (167, 263, 3), (
+        "a state that is reached again takes what left its set"
+    )

@@ -10,7 +10,7 @@ from engine.explore.invariants import first_broken
 from engine.explore.results import BoundReached, Exhausted, Violated
 from engine.explore.search import Bounds, breadth_first, depth_first, random_walks, search
 
-from .systems import COUNTERS, Programs, never, never_taken
+from .systems import COUNTERS, Graph, Programs, never, never_at, never_taken
 
 STATEMENT = st.tuples(st.sampled_from("xyz"), st.integers(0, 2), st.integers(0, 2))
 PROGRAMS = st.lists(st.lists(STATEMENT, max_size=3), min_size=1, max_size=3)
@@ -115,6 +115,21 @@ def test_a_bound_on_depth_never_hides_a_state_above_it(programs, depth):
     assert type(plain) is type(deep)
     if isinstance(plain, Exhausted):
         assert plain.counts.states == deep.counts.states
+
+
+@BOTH
+def test_what_was_cut_off_is_looked_at_again_from_a_shorter_way(way):
+    long_way_first = "a>b b>c c>d a>d d>e e>f"
+    assert isinstance(way(Graph(long_way_first), [never_at("f")], Bounds(depth=3)), Violated)
+    result = way(Graph(long_way_first), [never_at("f")], Bounds(depth=2))
+    assert isinstance(result, BoundReached)
+
+
+@BOTH
+def test_circles_end(way):
+    result = way(Graph("a>b b>c c>a c>d d>d"), [never_at("x")])
+    assert isinstance(result, Exhausted)
+    assert result.counts[:3] == (4, 5, 0)
 
 
 @BOTH
