@@ -26,7 +26,7 @@ from engine.datastream import (
 )
 from engine.datastream.window import WindowAssigner
 from engine.graph.job_graph import JobGraph
-from engine.operators.source import SplitData
+from engine.operators.split import SplitData
 from engine.runtime import Runtime
 
 WORDS = 3_000

@@ -17,11 +17,13 @@ from engine.network.partitioners import Route
 from engine.network.result_partition import ResultPartition
 from engine.operators.base import Context
 from engine.operators.sink import ResultLog
-from engine.operators.source import SourceOperator, Split, SplitData, assign_splits
+from engine.operators.source import SourceOperator
+from engine.operators.split import Split, SplitData, assign_splits
 from engine.randomness import RandomStream
 from engine.state.key_groups import key_group_range, operator_index_for_key_group
 from engine.state.keyed_state import Rows
-from engine.subtask import Host, Subtask, Taker, channel_taker, split_taker
+from engine.subtask import Host, Subtask
+from engine.takers import Taker, channel_taker, split_taker
 
 NO_SPLIT = SplitData("no split", ())
 

@@ -14,7 +14,8 @@ from engine.event_time.triggers import EventTimeTrigger, NeverTrigger
 from engine.event_time.windows import GLOBAL_WINDOW, TimeWindow, WindowSpec
 from engine.narration import NUMBERS, TimeFormat, on_clock
 from engine.network.channel import Channel
-from engine.operators.source import Skip, SourceOperator, Split
+from engine.operators.source import SourceOperator
+from engine.operators.split import Skip, Split
 from engine.operators.tumbling import TumblingWindowOperator
 from engine.operators.window import TRIGGER, WindowOperator
 from engine.state.key_groups import original

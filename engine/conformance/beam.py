@@ -34,7 +34,7 @@ from engine.datastream.extensions import (
 )
 from engine.elements import MAX_TIMESTAMP
 from engine.graph.job_graph import JobGraph
-from engine.operators.source import At, EmitWatermark, SplitData
+from engine.operators.split import At, EmitWatermark, SplitData
 
 Factory = Callable[..., Any]
 

@@ -20,7 +20,7 @@ from engine.datastream import (
 from engine.elements import STATUS, WATERMARK
 from engine.event_time.windows import SessionWindows, TimeWindow, merge_windows
 from engine.graph.job_graph import JobGraph
-from engine.operators.source import Raw, SplitData
+from engine.operators.split import Raw, SplitData
 from engine.state import key_groups as kg
 
 

@@ -35,7 +35,7 @@ from engine.datastream.extensions import (
 )
 from engine.elements import MAX_TIMESTAMP
 from engine.graph.job_graph import JobGraph
-from engine.operators.source import At, EmitWatermark, SetIdle, SplitData
+from engine.operators.split import At, EmitWatermark, SetIdle, SplitData
 
 LATE, LEFT_LATE, RIGHT_LATE = OutputTag("late"), OutputTag("left_late"), OutputTag("right_late")
 

@@ -15,7 +15,7 @@ from engine.datastream.common import (
 )
 from engine.datastream.connected import BroadcastStream, ConnectedStreams
 from engine.datastream.connectors import FileSource, StreamFormat
-from engine.datastream.data_stream import DataStream, DataStreamSink, KeyedStream, WindowedStream
+from engine.datastream.data_stream import DataStream, DataStreamSink, KeyedStream
 from engine.datastream.environment import JobExecutionResult, StreamExecutionEnvironment
 from engine.datastream.functions import (
     AggregateFunction,
@@ -61,6 +61,7 @@ from engine.datastream.window import (
     TumblingEventTimeWindows,
     TumblingProcessingTimeWindows,
 )
+from engine.datastream.windowed_stream import WindowedStream
 from engine.operators.process import OutputTag, TimeDomain, TimerService
 from engine.operators.runtime_context import RuntimeContext
 

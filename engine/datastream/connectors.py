@@ -6,7 +6,7 @@ from pathlib import Path
 
 from engine.datastream.transformation import caller
 from engine.errors import InvalidJob
-from engine.operators.source import SplitData
+from engine.operators.split import SplitData
 
 
 class StreamFormat:

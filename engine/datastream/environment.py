@@ -13,7 +13,8 @@ from engine.errors import InvalidJob
 from engine.graph.job_graph import DEFAULT_BUFFERS, JobGraph
 from engine.keyframes import Recording
 from engine.network.partitioners import Automatic
-from engine.operators.source import SourceOperator, SplitData, redistribute_offsets
+from engine.operators.source import SourceOperator, redistribute_offsets
+from engine.operators.split import SplitData
 from engine.scheduler import Policy
 from engine.values import text
 

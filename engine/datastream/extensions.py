@@ -9,10 +9,11 @@ from typing import Any, TypeVar
 
 from engine.datastream.common import Time, WatermarkStrategy
 from engine.datastream.connectors import read_lines
-from engine.datastream.data_stream import DataStream, WindowedStream
+from engine.datastream.data_stream import DataStream
 from engine.datastream.joins import IntervalJoin, Joined, co_group, interval_join, join
 from engine.datastream.transformation import caller
 from engine.datastream.window import WindowAssigner, placed, span
+from engine.datastream.windowed_stream import WindowedStream
 from engine.errors import InvalidJob
 from engine.event_time.composite_triggers import (
     AfterAll,
@@ -29,7 +30,7 @@ from engine.event_time.triggers import EventTimeTrigger
 from engine.event_time.watermarks import WatermarkSpec
 from engine.event_time.windows import SessionWindows
 from engine.operators.panes import Bundle, Pane, PaneRules, ResultTime, Timing
-from engine.operators.source import At, Broken, EmitWatermark, SetIdle, Skip, SplitData, Wait
+from engine.operators.split import At, Broken, EmitWatermark, SetIdle, Skip, SplitData, Wait
 
 Stream = TypeVar("Stream", bound=DataStream)
 

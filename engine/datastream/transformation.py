@@ -101,3 +101,14 @@ def build_graph(
         for upstream, partitioner, tag, gate in transformation.inputs:
             edges.append(Edge(ids[id(upstream)], chosen, partitioner, tag, gate))
     return JobGraph(name, vertices, edges, **settings).validated()
+
+
+def function_with(function: Any, method: str, place: str) -> Any:
+    if not callable(function) and not hasattr(function, method):
+        raise InvalidJob(
+            "function",
+            f"{function!r} is neither callable nor has it a method {method}.",
+            place=place,
+            mend=f"Pass a function or an object with {method}.",
+        )
+    return function

@@ -64,7 +64,7 @@ class Rows:
             name,
             text(original(key)),
             self.group(key),
-            window,
+            None if window is None else tuple(window),
             shown,
             text(value),
         )

@@ -27,7 +27,7 @@ from engine.datastream import (
     WatermarkStrategy,
 )
 from engine.graph.job_graph import JobGraph
-from engine.operators.source import Skip, SplitData
+from engine.operators.split import Skip, SplitData
 
 ODD = OutputTag("odd")
 

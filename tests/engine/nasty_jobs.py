@@ -24,7 +24,7 @@ from engine.datastream import (
     WatermarkStrategy,
 )
 from engine.graph.job_graph import JobGraph
-from engine.operators.source import Broken, Skip, SplitData
+from engine.operators.split import Broken, Skip, SplitData
 
 BAD = 9
 """A record whose third field is this one makes the raising function of a job raise."""

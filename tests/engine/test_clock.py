@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine import Recording
 from engine.clock import Clock
-from engine.operators.source import SplitData
+from engine.operators.split import SplitData
 
 from .small import MANUAL, act, in_order, job, possible, queue
 

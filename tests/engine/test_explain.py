@@ -21,7 +21,7 @@ from engine.datastream.extensions import AfterCount
 from engine.events import ElementEmitted
 from engine.explain import open_windows
 from engine.narration import TimeFormat
-from engine.operators.source import SetIdle, SplitData
+from engine.operators.split import SetIdle, SplitData
 
 from .jobs import POLICIES, Collect, job_specs, make_job
 from .test_laws import LAWS

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from engine import ENGINE_VERSION, Policy, Recording
 from engine.datastream import Time, TumblingEventTimeWindows
-from engine.operators.source import SplitData
+from engine.operators.split import SplitData
 from engine.testing import trace_digest
 
 from .jobs import Collect, CountAndRemember

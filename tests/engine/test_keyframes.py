@@ -26,8 +26,8 @@ from engine.datastream import (
     TumblingEventTimeWindows,
     ValueStateDescriptor,
 )
-from engine.keyframes import Log
-from engine.operators.source import SplitData
+from engine.log import Log
+from engine.operators.split import SplitData
 from engine.testing import run_to_idle
 
 from .small import MANUAL, act, in_order, job, possible, results, state_of

@@ -11,7 +11,7 @@ from engine.checkpointing.aligned import (
     CollectingBarriers,
     barrier_received,
 )
-from engine.operators.source import SplitData
+from engine.operators.split import SplitData
 
 from ..small import MANUAL, act, in_order, job, possible, reasons
 

@@ -14,7 +14,7 @@ from engine.datastream import (
     ValueStateDescriptor,
 )
 from engine.events import Restored, SubtaskFailed
-from engine.operators.source import SplitData
+from engine.operators.split import SplitData
 from engine.testing import run_job, run_to_idle
 
 from ..small import MANUAL, act, in_order, job, possible, results, state_of, step_and_fold

@@ -6,7 +6,7 @@ import pytest
 
 from engine import ImpossibleAction, Policy, Recording
 from engine.events import RescaleAborted, Restored
-from engine.operators.source import SplitData
+from engine.operators.split import SplitData
 from engine.state.key_groups import assign_to_key_group, operator_index_for_key_group
 from engine.testing import keyed_state, run_job, run_to_idle
 

@@ -12,7 +12,7 @@ from engine.datastream import (
     WatermarkStrategy,
 )
 from engine.datastream.extensions import CsvSource, SkipRow
-from engine.operators.source import Broken, Skip
+from engine.operators.split import Broken, Skip
 from engine.testing import run_job
 
 from ..small import job, results, state_of

@@ -16,7 +16,7 @@ from engine.datastream import (
     Types,
     WatermarkStrategy,
 )
-from engine.operators.source import SplitData
+from engine.operators.split import SplitData
 from engine.testing import run_job
 
 from ..small import job, results

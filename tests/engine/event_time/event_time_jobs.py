@@ -44,7 +44,7 @@ from engine.datastream.extensions import (
     with_retractions,
 )
 from engine.graph.job_graph import JobGraph
-from engine.operators.source import At, EmitWatermark, SetIdle, Skip, SplitData, Wait
+from engine.operators.split import At, EmitWatermark, SetIdle, Skip, SplitData, Wait
 
 from ..jobs import At as OwnTimestamp
 from ..jobs import Collect

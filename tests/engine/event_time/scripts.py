@@ -18,7 +18,7 @@ from engine.datastream import (
     WatermarkStrategy,
 )
 from engine.elements import MIN_TIMESTAMP
-from engine.operators.source import At, EmitWatermark, SetIdle, SplitData
+from engine.operators.split import At, EmitWatermark, SetIdle, SplitData
 from engine.testing import written
 
 from ..small import MANUAL, job

@@ -29,7 +29,7 @@ from engine.errors import InvalidJob
 from engine.event_time.magnitude import FAR_FUTURE, doubt
 from engine.events import Warned
 from engine.operators import silence
-from engine.operators.source import SplitData
+from engine.operators.split import SplitData
 from engine.testing import run_job, run_to_idle
 
 from ..small import in_order, job, results, state_of, step_and_fold

@@ -32,7 +32,7 @@ from engine.datastream.extensions import (
 )
 from engine.elements import MAX_TIMESTAMP
 from engine.errors import InvalidJob
-from engine.operators.source import At
+from engine.operators.split import At
 
 from ..small import job, results, step_and_fold
 from .scripts import LATE, Run, Times, first_field, splits, wm

@@ -32,7 +32,7 @@ from engine.datastream import (
 from engine.datastream.extensions import join, non_touching_sessions, with_retractions
 from engine.elements import MAX_TIMESTAMP
 from engine.events import ClockAdvanced, RecordRead, SplitStatus
-from engine.operators.source import At, SplitData, Wait
+from engine.operators.split import At, SplitData, Wait
 from engine.testing import run_job, run_to_idle, written
 
 from ..small import MANUAL, act, job, state_of

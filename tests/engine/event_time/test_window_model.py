@@ -23,7 +23,7 @@ from engine.datastream import (
     WatermarkStrategy,
 )
 from engine.datastream.extensions import interval_join, non_touching_sessions, with_retractions
-from engine.operators.source import At, EmitWatermark, SplitData
+from engine.operators.split import At, EmitWatermark, SplitData
 from engine.testing import run_job, written
 
 from ..small import job

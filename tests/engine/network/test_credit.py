@@ -87,6 +87,6 @@ def test_a_periodic_watermark_waits_for_credit():
 
 
 def splits(*entries):
-    from engine.operators.source import SplitData
+    from engine.operators.split import SplitData
 
     return [SplitData("a", list(entries))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine import Policy, Recording
 from engine.datastream import OutputTag, Time, TumblingEventTimeWindows
-from engine.operators.source import SplitData
+from engine.operators.split import SplitData
 
 from ..jobs import Collect
 from ..small import MANUAL, act, in_order, job, queue

@@ -18,7 +18,7 @@ from engine.datastream import (
 from engine.operators import keyed as keyed_operators
 from engine.operators import map as map_module
 from engine.operators import process as process_module
-from engine.operators.source import SplitData
+from engine.operators.split import SplitData
 from engine.testing import run_job, run_to_idle, written
 
 from ..small import in_order, job, results, state_of, step_and_fold

@@ -14,7 +14,7 @@ from engine.datastream import (
     ValueStateDescriptor,
     WatermarkStrategy,
 )
-from engine.operators.source import SplitData, Wait
+from engine.operators.split import SplitData, Wait
 from engine.testing import run_to_idle, written
 
 
