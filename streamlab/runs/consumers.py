@@ -36,7 +36,8 @@ class RunConsumer(AsyncWebsocketConsumer):
         It closes connections there that this consumer does not use after `connect`.
         """
         if message["type"] == "websocket.receive":
-            await self.websocket_receive(message)
+            if not self.closing:
+                await self.websocket_receive(message)
         else:
             await super().dispatch(message)
 
@@ -47,6 +48,7 @@ class RunConsumer(AsyncWebsocketConsumer):
         self.mine = False
         self.refused = 0
         self.said_hello = False
+        self.closing = False
         self.asking = False
         self.tasks: set[asyncio.Task[Any]] = set()
         self.owner = await database_sync_to_async(owner_of)(self.scope)
@@ -114,7 +116,20 @@ class RunConsumer(AsyncWebsocketConsumer):
         if error.code == "stale" and self.outbox is not None:
             self.outbox.want_view("other tab")
         if closes := getattr(error, "closes", 0):
-            await self.close(closes)
+            await self.end(closes)
+
+    async def end(self, code: int) -> None:
+        """Close from this side. What a flood still has under way is neither read nor answered.
+
+        An answer would fail, and take `disconnect` with it.
+        """
+        if not self.closing:
+            self.closing = True
+            await self.close(code)
+
+    async def send(self, text_data: str | None = None, **others: Any) -> None:
+        if not self.closing:
+            await super().send(text_data, **others)
 
     def in_background(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

@@ -193,12 +193,16 @@ async def test_the_windows_of_one_run_share_a_rate(run: Run, connect: Connect) -
 async def test_a_flood_of_nonsense_ends_the_connection(run: Run, connect: Connect) -> None:
     registry.registry().visitor_rate = limits.Rate(10_000, 10_000)
     ada = await connect(run)
-    for _ in range(201):
+    for _ in range(300):
         await ada.send_text("nonsense")
     await ada.until(lambda message: message.get("code") == "flood")
     while (output := await ada.communicator.receive_output())["type"] != "websocket.close":
         pass
     assert output["code"] == 4008
+    assert await ada.silence()  # what was under way is not answered: nobody hears it
+    assert registry.registry().runs[run.pk].audience
+    await ada.close()
+    assert not registry.registry().runs[run.pk].audience
 
 
 # ---- limits of runs ------------------------------------------------------------------------------
