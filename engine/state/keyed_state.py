@@ -64,7 +64,7 @@ class Rows:
             name,
             text(original(key)),
             self.group(key),
-            None if window is None else tuple(window),
+            None if window is None else (window[0], window[1]),
             shown,
             text(value),
         )
