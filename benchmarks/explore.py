@@ -26,8 +26,8 @@ from engine.explore.search import breadth_first, depth_first
 from engine.graph.job_graph import JobGraph
 
 STATES_A_SECOND = 12_000
-ELSEWHERE = "measured elsewhere, 4 messages: TLC with one worker about 12,000, SPIN 400,000 to 560,000"
-    "measured elsewhere, 4 messages: TLC 2.15 with one worker about 12,000, SPIN 6.5 about 450,000"
+ELSEWHERE = (
+    "measured elsewhere, 4 messages: TLC with one worker about 12,000, SPIN 400,000 to 560,000"
 )
 
 
