@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from engine.clock import on_clock
 from engine.commands import FailSubtask, TriggerCheckpoint
 from engine.deployment import Slot
 from engine.job_state import FAILED, FINISHED, RESTARTING
@@ -109,7 +110,7 @@ def _label(
             if slot.subtask
             else "Trigger the periodic checkpoint"
         )
-    return f"Advance the clock to {(runtime.clock.next_due() or 0) / 1000:g} ms"
+    return f"Advance the clock to {on_clock(runtime.clock.next_due() or 0)}"
 
 
 def commands_offered(runtime: Runtime) -> list[dict[str, Any]]:

@@ -8,6 +8,19 @@ from __future__ import annotations
 
 from heapq import heappop, heappush
 
+LONG = 100_000_000
+"""From so many microseconds on, time is told in minutes and hours."""
+
+
+def on_clock(microseconds: int) -> str:
+    """What the clock shows: "200 ms", "3 h 10 min"."""
+    if microseconds < LONG:
+        return f"{microseconds / 1000:g} ms"
+    minutes, seconds = divmod(microseconds // 1_000_000, 60)
+    hours, minutes = divmod(minutes, 60)
+    parts = [f"{hours} h"] * bool(hours) + [f"{minutes} min"] * bool(minutes)
+    return " ".join(parts + [f"{seconds} s"] * bool(seconds))
+
 
 class Clock:
     """The time of a run and who wants to be woken when.

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from engine.clock import on_clock
 from engine.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, WATERMARK
 from engine.errors import LearnerMistake
 from engine.event_time.composite_triggers import FINISHED, CompositeTrigger
 from engine.event_time.triggers import EventTimeTrigger, NeverTrigger
 from engine.event_time.windows import GLOBAL_WINDOW, TimeWindow, WindowSpec
-from engine.narration import NUMBERS, TimeFormat, on_clock
+from engine.narration import NUMBERS, TimeFormat
 from engine.network.channel import Channel
 from engine.operators.source import SourceOperator
-from engine.operators.split import Skip, Split
+from engine.operators.split import SCRIPT, At, Broken, Skip, Split
 from engine.operators.tumbling import TumblingWindowOperator
 from engine.operators.window import TRIGGER, WindowOperator
 from engine.state.key_groups import original
@@ -25,6 +26,7 @@ from engine.values import text
 if TYPE_CHECKING:
     from engine.runtime import Runtime
 
+NO_RECORDS = {Skip, Broken, *SCRIPT}
 LOOK_AHEAD = 20_000
 """How many entries of a split are looked at for the record that will move its watermark."""
 
@@ -271,7 +273,7 @@ class Explainer:
         upcoming = split.entries[split.offset : split.offset + LOOK_AHEAD]
         for distance, entry in enumerate(upcoming, 1):
             value = getattr(entry, "value", entry)
-            if type(entry) is Skip:
+            if not _is_record(entry):
                 continue
             try:
                 timestamp = spec.assign(value, getattr(entry, "timestamp", None))
@@ -322,7 +324,7 @@ class Explainer:
         if spec.bound is None or spec.assign is None or watermark in (MIN_TIMESTAMP, MAX_TIMESTAMP):
             return
         for offset, entry in enumerate(split.entries[: split.offset]):
-            if type(entry) is Skip:
+            if not _is_record(entry):
                 continue
             try:
                 timestamp = spec.assign(
@@ -351,6 +353,10 @@ class Explainer:
                 elif sender.id not in found:
                     stack.append(sender)
         return [found[name] for name in sorted(found)]
+
+
+def _is_record(entry: Any) -> bool:
+    return type(entry) is At or type(entry) not in NO_RECORDS
 
 
 def _arrow(channel: Channel) -> str:

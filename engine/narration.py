@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from engine import events as e
+from engine.clock import on_clock
 from engine.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
 from engine.trace import StepTrace
 
@@ -58,15 +59,6 @@ class TimeFormat(NamedTuple):
 
 
 NUMBERS = TimeFormat()
-LONG = 100_000_000
-"""From so many microseconds on, the engine's clock is told in minutes and hours."""
-
-
-def on_clock(microseconds: int) -> str:
-    """What the engine's clock shows: "200 ms", "3 h 10 min"."""
-    if microseconds < LONG:
-        return f"{microseconds / 1000:g} ms"
-    return TimeFormat(clock=True).length(microseconds // 1000)
 
 
 def narrate(event: e.Event, times: TimeFormat = NUMBERS) -> str:
@@ -165,7 +157,10 @@ def _list(items: list[str]) -> str:
 
 def _state(event: e.StatePut, times: TimeFormat) -> str:
     if event.window is not None:
-        return f"{event.key} in {times.span(*event.window)} is now {event.value}"
+        span = times.span(*event.window)
+        if event.name == "sessions":
+            return f"{event.key} has the session {span}"
+        return f"{event.key} in {span} is now {event.value}"
     entry = f", entry {event.entry}," if event.entry is not None else ""
     return f"state {event.name} of {event.key}{entry} is now {event.value}"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from engine.clock import on_clock
 from engine.elements import MIN_TIMESTAMP, Element
 from engine.event_time.watermarks import IdleTimer
 from engine.values import is_immutable
@@ -51,6 +52,9 @@ class Wait(NamedTuple):
     """The split has nothing more for so many ms of the engine's clock."""
 
     milliseconds: int
+
+    def __repr__(self) -> str:
+        return f"a wait of {on_clock(self.milliseconds * 1000)}"
 
 
 class Raw(NamedTuple):
