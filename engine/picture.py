@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from engine.checkpointing.aligned import CollectingBarriers
 from engine.network.channel import Channel
 from engine.network.result_partition import shown_element
 from engine.operators.sink import SinkOperator
@@ -120,7 +119,7 @@ def _subtask(runtime: Runtime, subtask: Subtask) -> dict[str, Any]:
     blocked = runtime.readiness.blocked
     state = subtask.alignment
     aligning = None
-    if isinstance(state, CollectingBarriers):
+    if state is not None:
         aligning = {
             "checkpoint": state.checkpoint,
             "received": [subtask.inputs[index].name for index in state.received],

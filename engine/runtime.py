@@ -506,14 +506,15 @@ class Runtime:
                         [],
                     )
                 subtask = self.deployment.subtasks[slot.subtask or ""]
-                received = getattr(subtask.alignment, "received", ())
+                alignment = subtask.alignment
+                received = alignment.received if alignment else ()
                 waiting = [
                     channel.name
                     for index, channel in enumerate(subtask.inputs)
                     if index not in received
                 ]
                 senders = " and ".join(name.partition(">")[0] for name in waiting)
-                number = getattr(subtask.alignment, "checkpoint", "")
+                number = alignment.checkpoint if alignment else ""
                 return "alignment", f"waits for barrier {number} from {senders}", waiting
             full = [
                 channel

@@ -8,13 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from engine.checkpointing.aligned import (
-    WAITING,
-    AlignmentState,
-    AllBarriersReceived,
-    CollectingBarriers,
-    barrier_received,
-)
+from engine.checkpointing.barrier_handler import Alignment, BarrierHandler, Block, Trigger
 from engine.checkpointing.coordinator import COORDINATOR, Coordinator
 from engine.clock import Clock
 from engine.elements import (
@@ -96,7 +90,7 @@ class Subtask:
         self.combined = Combined(gates, operator.context.exclude_ended)
         self.watermark = MIN_TIMESTAMP
         self.idle = False
-        self.alignment: AlignmentState = WAITING
+        self.handler = BarrierHandler(len(inputs))
         self.ended = [False] * len(inputs)
         self.finished = False
         self.failed = False
@@ -199,22 +193,30 @@ class Subtask:
         if emit is not None:
             emit.append(BarrierArrived(self.id, channel.name, checkpoint))
         self.host.coordinator.barrier_arrived(self.id, checkpoint, len(self.inputs))
-        state = barrier_received(self.alignment, index, checkpoint, len(self.inputs))
-        if isinstance(state, CollectingBarriers):
-            self.alignment = state
-            self.host.readiness.blocked |= channel.bit
-            if emit is not None:
-                emit.append(InputBlocked(self.id, channel.name, checkpoint))
-            return
-        assert isinstance(state, AllBarriersReceived)
-        self.checkpoint(checkpoint)
-        if len(self.inputs) > 1:
+        decisions = self.handler.barrier(index, checkpoint)
+        triggers = any(isinstance(decision, Trigger) for decision in decisions)
+        for decision in decisions:
+            if isinstance(decision, Trigger):
+                self.checkpoint(decision.checkpoint)
+            elif isinstance(decision, Block) and not triggers:
+                # The input of the last barrier would be blocked and resumed within this step.
+                blocked = self.inputs[decision.input]
+                self.host.readiness.blocked |= blocked.bit
+                if emit is not None:
+                    emit.append(InputBlocked(self.id, blocked.name, checkpoint))
+        if triggers and len(self.inputs) > 1:
             self.release_inputs()
             if emit is not None:
                 emit.append(InputsReleased(self.id, checkpoint))
 
+    @property
+    def alignment(self) -> Alignment | None:
+        """The checkpoint whose barriers are being collected, and the inputs on which they have come; or None."""
+        return self.handler.alignment()
+
     def release_inputs(self) -> None:
-        self.alignment = WAITING
+        """Open every input, and forget which barriers have come."""
+        self.handler.reset()
         for channel in self.inputs:
             self.host.readiness.blocked &= ~channel.bit
 
@@ -273,7 +275,7 @@ class Subtask:
         scalars = (
             self.watermark,
             self.idle,
-            self.alignment,
+            self.handler.keyframe(),
             self.finished,
             self.failed,
             self.stopped,
@@ -298,6 +300,5 @@ class Subtask:
             valve.rewind(held)
         self.combined.rewind(combined)
         self.ended[:] = ended
-        self.watermark, self.idle, self.alignment, self.finished, self.failed, self.stopped = (
-            scalars
-        )
+        self.watermark, self.idle, handler, self.finished, self.failed, self.stopped = scalars
+        self.handler.rewind(handler)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, NamedTuple
 
-from engine.checkpointing.aligned import CollectingBarriers
 from engine.commands import Command, Rescale, TriggerCheckpoint
 from engine.deployment import Slot
 from engine.elements import BARRIER, Element
@@ -246,6 +245,5 @@ def _element(barrier: Element, newest: int) -> Hashable:
 
 
 def _alignment(subtask: Subtask, newest: int) -> Hashable:
-    if not isinstance(subtask.alignment, CollectingBarriers):
-        return None
-    return newest - subtask.alignment.checkpoint, frozenset(subtask.alignment.received)
+    alignment = subtask.alignment
+    return alignment and (newest - alignment.checkpoint, frozenset(alignment.received))

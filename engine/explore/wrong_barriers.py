@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.checkpointing.aligned import WAITING, AllBarriersReceived, barrier_received
+from engine.checkpointing.barrier_handler import Trigger
 from engine.deployment import Slot
 from engine.runtime import Runtime
 from engine.subtask import Subtask
@@ -21,12 +21,9 @@ class UnalignedSubtask(Subtask):
 
     def barrier_arrived(self, index: int, checkpoint: int) -> None:
         self.host.coordinator.barrier_arrived(self.id, checkpoint, len(self.inputs))
-        state = barrier_received(self.alignment, index, checkpoint, len(self.inputs))
-        if isinstance(state, AllBarriersReceived):
-            self.checkpoint(checkpoint)
-            self.alignment = WAITING
-        else:
-            self.alignment = state
+        for decision in self.handler.barrier(index, checkpoint):
+            if isinstance(decision, Trigger):
+                self.checkpoint(checkpoint)
 
 
 class NoAlignment(Runtime):

@@ -1,34 +1,61 @@
-"""Aligned barriers, as a table of states and as a story."""
+"""The barrier handler by itself, and aligned barriers as a story."""
 
 from __future__ import annotations
 
-import pytest
-
 from engine import Recording
-from engine.checkpointing.aligned import (
-    WAITING,
-    AllBarriersReceived,
-    CollectingBarriers,
-    barrier_received,
+from engine.checkpointing.barrier_handler import (
+    CANCELLED,
+    SUBSUMED,
+    Abort,
+    Alignment,
+    BarrierHandler,
+    Block,
+    Resume,
+    StartChannelState,
+    StopChannelState,
+    Trigger,
 )
 from engine.operators.split import SplitData
 
 from ..small import MANUAL, act, in_order, job, possible, reasons
 
 
-@pytest.mark.parametrize(
-    ("state", "index", "checkpoint", "inputs", "after"),
-    [
-        (WAITING, 0, 1, 1, AllBarriersReceived(1)),
-        (WAITING, 1, 1, 3, CollectingBarriers(1, (1,))),
-        (CollectingBarriers(1, (1,)), 0, 1, 3, CollectingBarriers(1, (1, 0))),
-        (CollectingBarriers(1, (1, 0)), 2, 1, 3, AllBarriersReceived(1)),
-        # a newer checkpoint: the older one was given up
-        (CollectingBarriers(1, (1, 0)), 0, 2, 3, CollectingBarriers(2, (0,))),
-    ],
-)
-def test_the_next_state(state, index, checkpoint, inputs, after):
-    assert barrier_received(state, index, checkpoint, inputs) == after
+def test_the_handler_blocks_collects_and_triggers():
+    handler = BarrierHandler(3)
+    assert handler.barrier(1, 1) == [Block(1)]
+    assert handler.alignment() == Alignment(1, (1,))
+    assert handler.barrier(0, 1) == [Block(0)]
+    opened = [Resume(0), Resume(1), Resume(2)]
+    assert handler.barrier(2, 1) == [Block(2), Trigger(1, False), *opened]
+    assert handler.alignment() is None
+    assert handler.barrier(2, 1) == []  # of a checkpoint that is over
+
+
+def test_a_newer_checkpoint_subsumes_the_one_in_progress():
+    handler = BarrierHandler(2)
+    handler.barrier(0, 1)
+    assert handler.barrier(1, 2) == [Resume(0), Abort(1, SUBSUMED), Block(1)]
+
+
+def test_a_cancellation_gives_a_checkpoint_up_even_before_its_barrier():
+    handler = BarrierHandler(2)
+    handler.barrier(0, 1)
+    assert handler.cancel(1, 1) == [Resume(0), Abort(1, CANCELLED)]
+    assert handler.cancel(1, 5) == [Abort(5, CANCELLED)]
+    assert handler.barrier(0, 5) == []
+
+
+def test_an_input_that_ended_is_not_waited_for():
+    handler = BarrierHandler(2)
+    handler.barrier(0, 1)
+    assert handler.end(1) == [Trigger(1, False), Resume(0)]
+    assert handler.barrier(0, 2) == [Block(0), Trigger(2, False), Resume(0)]
+
+
+def test_unaligned_barriers_trigger_at_once_and_block_nothing():
+    handler = BarrierHandler(2, unaligned=True)
+    assert handler.barrier(0, 1) == [StartChannelState(1), Trigger(1, True)]
+    assert handler.barrier(1, 1) == [StopChannelState(1)]
 
 
 def two_sources(env):
