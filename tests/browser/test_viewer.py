@@ -34,6 +34,22 @@ def test_steps_go_forward_and_back_and_are_told_in_sentences(viewer: Viewer) -> 
     assert log[:3] == ["3", "2", "1"]
 
 
+def test_the_end_of_the_data_is_told_and_the_page_itself_never_scrolls(viewer: Viewer) -> None:
+    page = viewer.page
+    page.click('[data-menu="until"] summary')
+    expect(page.locator('[data-until*="checkpoint"] small')).to_contain_text("none is under way")
+    page.keyboard.press("Escape")
+    viewer.run_until("the end")
+    expect(page.locator(".aside")).to_contain_text("Stopped", timeout=3 * PATIENCE)
+    expect(page.locator("#actions")).to_contain_text("The job has finished")
+    for do in ("step", "play"):
+        expect(page.locator(f'[data-do="{do}"]')).to_have_attribute("aria-disabled", "true")
+    viewer.key("ArrowLeft")
+    expect(page.locator('[data-do="step"]')).to_have_attribute("aria-disabled", "false")
+    scrolls = "document.documentElement.scrollHeight > document.documentElement.clientHeight"
+    assert not page.evaluate(scrolls)
+
+
 def test_steps_in_a_hurry_are_all_taken(viewer: Viewer) -> None:
     viewer.key("ArrowRight")
     viewer.expect_step(1)

@@ -65,12 +65,13 @@ function close(menu) {
 const playing = (state) => state.play.state !== "paused";
 
 export function update(state, changes) {
-  if (["play", "position", "run", "connection"].some((name) => changes.has(name))) {
+  if (["play", "position", "run", "connection", "view"].some((name) => changes.has(name))) {
     const foreign = Boolean(state.run && !state.run.mine);
     const idle = foreign ? "This run belongs to somebody else" : "";
+    const over = idle || (state.view.job.state === "finished" ? "The job has finished: step back, or start a new run" : "");
     disable(parts.back, idle || (state.position === 0 ? "This is the beginning" : ""), "Step back (←)");
-    disable(parts.step, idle, "Step (→)");
-    disable(parts.play, idle, "Play or pause (space)");
+    disable(parts.step, over, "Step (→)");
+    disable(parts.play, playing(state) ? idle : over, "Play or pause (space)");
     setHtml(parts.play, playing(state) ? html`${icons.pause}<span>Pause</span><kbd>space</kbd>` : html`${icons.play}<span>Play</span><kbd>space</kbd>`);
     parts.speed.value = RATES.findIndex((rate) => rate >= state.play.rate);
     parts.speed.setAttribute("aria-valuetext", state.play.rate >= 1000 ? "as fast as possible" : `${state.play.rate} steps per second`);
@@ -93,9 +94,10 @@ const LATE = html`<svg width="14" height="14" viewBox="-7 -7 14 14" aria-hidden=
 const FAILED = html`<svg width="12" height="12" viewBox="-6 -6 12 12" aria-hidden="true"><path class="mark-failed" d="M-4,-4L4,4M4,-4L-4,4"/></svg>`;
 
 function untilHtml(state) {
-  const entry = (picture, text, until) => html`<button type="button" data-until="${JSON.stringify(until)}"><span class="picture">${picture}</span><span>${text}</span></button>`;
+  const entry = (picture, text, until, note = "") => html`<button type="button" data-until="${JSON.stringify(until)}"><span class="picture">${picture}</span><span>${text}${note && html`<small>${note}</small>`}</span></button>`;
+  const underWay = Object.values(state.view.checkpoints).some((one) => one.status === "triggered");
   return html`<h3>Run until</h3>${entry(FIRED, "a window fires", { kind: "window_fires" })}${
-    entry(inline({ kind: "barrier", label: "✓" }), "a checkpoint completes", { kind: "checkpoint_completes" })}${
+    entry(inline({ kind: "barrier", label: "✓" }), "a checkpoint completes", { kind: "checkpoint_completes" }, underWay ? "" : "none is under way now: Faults triggers one")}${
     nextTimes(state.view).map((at) => entry(inline({ kind: "watermark", label: time(at) }), `a watermark passes ${time(at)}`, { kind: "watermark_passes", timestamp: at - 1 }))}${
     entry(LATE, "a record is dropped as late", { kind: "late_record" })}${entry(icons.until, "the end", { kind: "end" })}`;
 }
