@@ -150,7 +150,15 @@ class Deployment:
                 side.setdefault(edge.tag, []).append(route)
         output = ResultPartition(main, side, self._credits[subtask], host.trace, vertex.brief)
         self.subtasks[subtask] = host.subtask_type(
-            host, subtask, vertex.id, index, operator, inputs, gate_of, output
+            host,
+            subtask,
+            vertex.id,
+            index,
+            operator,
+            inputs,
+            gate_of,
+            output,
+            not self.job.at_least_once,
         )
 
     def _plan_boxes(self) -> None:

@@ -119,7 +119,7 @@ def _subtask(runtime: Runtime, subtask: Subtask) -> dict[str, Any]:
     blocked = runtime.readiness.blocked
     state = subtask.alignment
     aligning = None
-    if state is not None:
+    if state is not None and subtask.aligns(state.checkpoint):
         aligning = {
             "checkpoint": state.checkpoint,
             "received": [subtask.inputs[index].name for index in state.received],

@@ -72,6 +72,7 @@ class Subtask:
         inputs: list[Channel],
         gate_of: list[int],
         output: ResultPartition,
+        exactly_once: bool = True,
     ) -> None:
         self.host = host
         self.id = subtask_id
@@ -91,6 +92,7 @@ class Subtask:
         self.watermark = MIN_TIMESTAMP
         self.idle = False
         self.handler = BarrierHandler(len(inputs))
+        self.exactly_once = exactly_once
         self.ended = [False] * len(inputs)
         self.finished = False
         self.failed = False
@@ -193,21 +195,28 @@ class Subtask:
         if emit is not None:
             emit.append(BarrierArrived(self.id, channel.name, checkpoint))
         self.host.coordinator.barrier_arrived(self.id, checkpoint, len(self.inputs))
+        aligns = self.aligns(checkpoint)
         decisions = self.handler.barrier(index, checkpoint)
         triggers = any(isinstance(decision, Trigger) for decision in decisions)
         for decision in decisions:
             if isinstance(decision, Trigger):
                 self.checkpoint(decision.checkpoint)
-            elif isinstance(decision, Block) and not triggers:
+            elif isinstance(decision, Block) and aligns and not triggers:
                 # The input of the last barrier would be blocked and resumed within this step.
                 blocked = self.inputs[decision.input]
                 self.host.readiness.blocked |= blocked.bit
                 if emit is not None:
                     emit.append(InputBlocked(self.id, blocked.name, checkpoint))
-        if triggers and len(self.inputs) > 1:
+        if triggers and aligns:
             self.release_inputs()
             if emit is not None:
                 emit.append(InputsReleased(self.id, checkpoint))
+
+    def aligns(self, checkpoint: int) -> bool:
+        """Whether inputs are blocked until the barrier has come on all; at-least-once does without, a savepoint never."""
+        if len(self.inputs) == 1:
+            return False
+        return self.exactly_once or self.host.coordinator.is_savepoint(checkpoint)
 
     @property
     def alignment(self) -> Alignment | None:

@@ -16,6 +16,7 @@ FOR_CONTENT = (
     "labs.spec",
     "__future__",
     "collections",
+    "csv",
     "datetime",
     "pathlib",
     "typing",

@@ -90,6 +90,11 @@ class Coordinator:
                 return message, part
         raise AssertionError(f"no {kind} message for {box}")
 
+    def is_savepoint(self, checkpoint: int) -> bool:
+        """Whether a checkpoint that is still shown is a savepoint."""
+        shown = self.shown.get(checkpoint)
+        return shown is not None and shown["kind"] == "savepoint"
+
     def has_message(self, box: str, kind: str) -> bool:
         return any(
             message.kind == kind and box in (message.to, message.sender)

@@ -16,7 +16,12 @@ from engine.datastream.common import (
 from engine.datastream.connected import BroadcastStream, ConnectedStreams
 from engine.datastream.connectors import FileSource, StreamFormat
 from engine.datastream.data_stream import DataStream, DataStreamSink, KeyedStream
-from engine.datastream.environment import JobExecutionResult, StreamExecutionEnvironment
+from engine.datastream.environment import (
+    CheckpointConfig,
+    CheckpointingMode,
+    JobExecutionResult,
+    StreamExecutionEnvironment,
+)
 from engine.datastream.functions import (
     AggregateFunction,
     BroadcastProcessFunction,
@@ -70,6 +75,8 @@ __all__ = [
     "AggregatingStateDescriptor",
     "BroadcastProcessFunction",
     "BroadcastStream",
+    "CheckpointConfig",
+    "CheckpointingMode",
     "CoFlatMapFunction",
     "CoGroupFunction",
     "CoMapFunction",

@@ -41,6 +41,45 @@ class ExecutionConfig:
         return self.auto_watermark_interval
 
 
+class CheckpointingMode:
+    """What a checkpoint promises (pyflink.datastream.CheckpointingMode)."""
+
+    EXACTLY_ONCE = "EXACTLY_ONCE"
+    AT_LEAST_ONCE = "AT_LEAST_ONCE"
+
+
+class CheckpointConfig:
+    """The part of pyflink.datastream.CheckpointConfig that is there: the mode."""
+
+    def __init__(self) -> None:
+        self.mode = CheckpointingMode.EXACTLY_ONCE
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith(("set_", "enable_", "disable_", "is_", "get_")):
+            raise NotImplementedError(
+                f"CheckpointConfig.{name} is not implemented in StreamLab yet."
+            )
+        raise AttributeError(f"CheckpointConfig has no method {name!r}.")
+
+    def set_checkpointing_mode(self, checkpointing_mode: str) -> CheckpointConfig:
+        """EXACTLY_ONCE aligns barriers; AT_LEAST_ONCE blocks no input."""
+        if checkpointing_mode not in (
+            CheckpointingMode.EXACTLY_ONCE,
+            CheckpointingMode.AT_LEAST_ONCE,
+        ):
+            raise InvalidJob(
+                "checkpointing_mode",
+                f"There is no checkpointing mode {checkpointing_mode!r}.",
+                place=caller(),
+                mend="Use CheckpointingMode.EXACTLY_ONCE or AT_LEAST_ONCE.",
+            )
+        self.mode = checkpointing_mode
+        return self
+
+    def get_checkpointing_mode(self) -> str:
+        return self.mode
+
+
 class JobExecutionResult:
     """What `execute` returns: the results of each sink, by subtask, in the order in which they were written."""
 
@@ -57,6 +96,7 @@ class StreamExecutionEnvironment:
         self._max_parallelism: int | None = None
         self._buffers = DEFAULT_BUFFERS
         self._checkpoint_interval: int | None = None
+        self._checkpoints = CheckpointConfig()
         self._exclude_ended = False
         self._config = ExecutionConfig()
 
@@ -113,7 +153,9 @@ class StreamExecutionEnvironment:
         self._buffers = buffers
         return self
 
-    def enable_checkpointing(self, interval: int, mode: Any = None) -> StreamExecutionEnvironment:
+    def enable_checkpointing(
+        self, interval: int, mode: str = CheckpointingMode.EXACTLY_ONCE
+    ) -> StreamExecutionEnvironment:
         """Trigger a checkpoint every `interval` ms of the engine's clock."""
         if type(interval) is not int or interval < 10:
             raise InvalidJob(
@@ -123,7 +165,11 @@ class StreamExecutionEnvironment:
                 mend="Use 10 or more.",
             )
         self._checkpoint_interval = interval
+        self._checkpoints.set_checkpointing_mode(mode)
         return self
+
+    def get_checkpoint_config(self) -> CheckpointConfig:
+        return self._checkpoints
 
     def set_finished_inputs(self, rule: str) -> StreamExecutionEnvironment:
         """ "max": an ended input counts as the end of event time, as in Flink 2.2. "excluded": it is left out."""
@@ -212,6 +258,7 @@ class StreamExecutionEnvironment:
             self._max_parallelism,
             buffers=self._buffers,
             exclude_ended=self._exclude_ended,
+            at_least_once=self._checkpoints.mode == CheckpointingMode.AT_LEAST_ONCE,
             checkpoint_interval=self._checkpoint_interval,
             watermark_interval=self._config.auto_watermark_interval or None,
         )

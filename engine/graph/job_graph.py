@@ -69,6 +69,8 @@ class JobGraph:
     watermark_interval: int | None = None
     restart_attempts: int = 3
     exclude_ended: bool = False
+    at_least_once: bool = False
+    """Barriers block no input: a snapshot may hold the effect of records that are read again after a failure."""
 
     def vertex(self, vertex_id: str) -> Vertex:
         for vertex in self.vertices:

@@ -1,0 +1,86 @@
+"""At-least-once mode: barriers block nothing, so a failure may count a record twice, and never loses one."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine import InvalidJob, Policy, Recording, fold
+from engine.datastream import CheckpointingMode, StreamExecutionEnvironment
+from engine.operators.split import SplitData
+from engine.testing import keyed_state, run_to_idle
+
+from ..jobs import POLICIES, commands
+from ..small import MANUAL, act, in_order, job
+from ..test_laws import LAWS, apply_if_possible
+
+A, B = "source[0]>count[0]", "source[1]>count[0]"
+
+
+def counter(mode, first=2, second=2):
+    """Counts the records of two sources."""
+
+    def build(env):
+        env.get_checkpoint_config().set_checkpointing_mode(mode)
+        splits = [SplitData("a", [("k", 1)] * first), SplitData("b", [("k", 1)] * second)]
+        stream = env.from_splits(splits, in_order(), "source").set_parallelism(2)
+        counted = stream.key_by(lambda value: value[0]).reduce(lambda a, b: ("k", a[1] + b[1]))
+        counted.name("count").print("out")
+
+    return build
+
+
+def count(recording):
+    (held,) = keyed_state(recording).values()
+    return held
+
+
+def test_a_record_behind_a_barrier_gets_into_the_snapshot_and_is_counted_again():
+    """Four records, counted as five: the barrier of a waits for no one."""
+    recording = Recording(job(counter(CheckpointingMode.AT_LEAST_ONCE)), MANUAL)
+    recording.apply({"kind": "checkpoint"})
+    act(recording, "trigger:source[0]", "read:source[0]/a", f"take:{A}", f"take:{A}")
+    assert recording.view()["subtasks"]["count[0]"]["aligning"] is None
+    act(recording, "trigger:source[1]", f"take:{B}")
+    while recording.view()["last_completed"] is None:
+        action = next(
+            one["id"] for one in recording.possible() if one["id"].startswith(("ack", "take"))
+        )
+        recording.act(action)
+    recording.apply({"kind": "fail", "subtask": "count[0]"})
+    while recording.possible():
+        recording.act(recording.possible()[0]["id"])
+    assert count(recording) == "('k', 5)"
+
+
+@pytest.mark.parametrize("mode", [CheckpointingMode.EXACTLY_ONCE, CheckpointingMode.AT_LEAST_ONCE])
+@LAWS
+@given(
+    POLICIES, st.integers(0, 50), st.lists(st.tuples(st.integers(0, 12), commands()), max_size=4)
+)
+def test_no_mode_loses_a_record_and_only_one_may_count_twice(mode, policy, seed, plan):
+    recording = Recording(job(counter(mode, 5, 7)), Policy(*policy), seed)
+    picture = recording.view()
+    for steps, command in plan:
+        for step in recording.step(steps, events=True):
+            fold(picture, step)
+        done = apply_if_possible(recording, command)
+        if done:
+            fold(picture, done)
+        assert picture == recording.view()
+    run_to_idle(recording)
+    if mode == CheckpointingMode.EXACTLY_ONCE:
+        assert count(recording) == "('k', 12)"
+    else:
+        assert int(count(recording).split(", ")[1][:-1]) >= 12
+
+
+def test_a_mode_that_does_not_exist_is_refused():
+    with pytest.raises(InvalidJob, match="no checkpointing mode"):
+        StreamExecutionEnvironment().enable_checkpointing(100, "TWICE")
+
+
+def test_what_the_configuration_has_not_is_named():
+    with pytest.raises(NotImplementedError, match="set_checkpoint_timeout"):
+        StreamExecutionEnvironment().get_checkpoint_config().set_checkpoint_timeout(5)
