@@ -191,7 +191,7 @@ class WindowOperator(KeyedOperator):
         self.silence = Silence()
         self.table = self.state.table(CONTENTS, "window")
         self.emitted = self.state.table(EMITTED, "window")
-        self.sessions = self.state.table(SESSIONS, "window")
+        self.sessions = self.state.table(SESSIONS, "merging")
         """The windows that can still be merged, whether or not they hold anything."""
         self.key_and_window = KeyAndWindow(self)
         self.plain = type(trigger) is EventTimeTrigger and spec.event_time

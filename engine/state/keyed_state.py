@@ -17,8 +17,11 @@ from engine.state.key_groups import assign_to_key_group, original
 from engine.trace import Trace
 from engine.values import text
 
-NESTED = frozenset({"map", "window", "expiry"})
+NESTED = frozenset({"map", "window", "expiry", "merging"})
 """Kinds of tables whose value per key is itself a table: by map key, or by window."""
+
+UNSHOWN = frozenset({"expiry", "merging"})
+"""Kinds of tables that the engine keeps for itself: they are saved and moved, not shown."""
 
 Tables = dict[str, tuple[str, dict[Any, Any]]]
 """name -> (kind, key -> value)"""
@@ -115,7 +118,7 @@ class KeyedState:
         return sum(
             sum(map(len, table.values())) if kind in NESTED else len(table)
             for kind, table in self.tables.values()
-            if kind != "expiry"
+            if kind not in UNSHOWN
         )
 
     def copy(self) -> Tables:
@@ -149,7 +152,7 @@ class KeyedState:
         if held is None:
             held = table[self.key] = {}
         held[window] = value
-        if self.rows.trace.events is not None:
+        if self.rows.trace.events is not None and self.tables[name][0] not in UNSHOWN:
             self.rows.trace.events.append(self.rows.put(name, self.key, value, window))
 
     def remove(self, name: str, table: dict[Any, Any], window: tuple[int, int]) -> Any:
@@ -160,7 +163,7 @@ class KeyedState:
         value = held.pop(window)
         if not held:
             del table[self.key]
-        if self.rows.trace.events is not None:
+        if self.rows.trace.events is not None and self.tables[name][0] not in UNSHOWN:
             self.rows.trace.events.append(self.rows.removed(name, self.key, window))
         return value
 
@@ -174,7 +177,7 @@ class KeyedState:
                 elif kind == "window":
                     for window, held in value.items():
                         yield self.rows.put(name, key, held, window)
-                elif kind != "expiry":
+                elif kind not in UNSHOWN:
                     yield self.rows.put(name, key, value)
 
 
