@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from engine.errors import EngineBug
+from engine.errors import USER_ERRORS, EngineBug
 from engine.graph.execution_graph import ExecutionGraph, expand, subtask_id
 from engine.graph.job_graph import JobGraph, Vertex
 from engine.network.channel import Channel
@@ -246,14 +246,14 @@ class Deployment:
         """The bits of what needs credit of a subtask: its channels, or its splits and periodic watermarks."""
         return self._credits[subtask].inputs
 
-    def open(self) -> tuple[str, Exception] | None:
+    def open(self) -> tuple[str, BaseException] | None:
         """Open every function and make every split readable; returns (subtask, error) where the first function raised."""
         self.readiness.rewind((self.split_bits(), 0, 0))
-        failed: tuple[str, Exception] | None = None
+        failed: tuple[str, BaseException] | None = None
         for subtask in self.subtasks.values():
             try:
                 subtask.operator.open()
-            except Exception as error:
+            except USER_ERRORS as error:
                 failed = failed or (subtask.id, error)
         return failed
 

@@ -10,6 +10,9 @@ file and line where known) and `mend` (what to do).
 
 from __future__ import annotations
 
+USER_ERRORS = (Exception, SystemExit)
+"""What code of a user may raise without harm to anything but its subtask: `sys.exit()` is no way out of the engine."""
+
 
 class StreamLabError(Exception):
     """The root of every error that the engine raises on purpose."""

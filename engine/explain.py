@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.clock import on_clock
 from engine.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, WATERMARK
-from engine.errors import LearnerMistake
+from engine.errors import USER_ERRORS, LearnerMistake
 from engine.event_time.composite_triggers import FINISHED, CompositeTrigger
 from engine.event_time.triggers import EventTimeTrigger, NeverTrigger
 from engine.event_time.windows import GLOBAL_WINDOW, TimeWindow, WindowSpec
@@ -277,7 +277,7 @@ class Explainer:
                 continue
             try:
                 timestamp = spec.assign(value, getattr(entry, "timestamp", None))
-            except Exception:
+            except USER_ERRORS:
                 break
             if isinstance(timestamp, int) and timestamp >= needed:
                 return (
@@ -330,7 +330,7 @@ class Explainer:
                 timestamp = spec.assign(
                     getattr(entry, "value", entry), getattr(entry, "timestamp", None)
                 )
-            except Exception:
+            except USER_ERRORS:
                 return
             if isinstance(timestamp, int) and timestamp - spec.bound - 1 >= watermark:
                 self._add(

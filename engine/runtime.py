@@ -13,7 +13,7 @@ from engine.clock import Clock
 from engine.commands import Command, FailSubtask, Rescale, TriggerCheckpoint
 from engine.deployment import Deployment, Slot, moved_key_groups
 from engine.elements import MAX_TIMESTAMP, WATERMARK
-from engine.errors import ImpossibleAction, InvalidJob, StreamLabError
+from engine.errors import USER_ERRORS, ImpossibleAction, InvalidJob, StreamLabError
 from engine.event_time.watermarks import AlignmentGroup
 from engine.events import (
     ClockAdvanced,
@@ -77,7 +77,7 @@ class Runtime:
         """Steps taken so far."""
         return self.trace.step
 
-    def _cannot_start(self, subtask: str, error: Exception) -> Exception:
+    def _cannot_start(self, subtask: str, error: BaseException) -> Exception:
         if isinstance(error, StreamLabError | NotImplementedError):
             return error
         vertex = self.job.vertex(self.deployment.subtasks[subtask].vertex)
@@ -102,7 +102,7 @@ class Runtime:
         self.clock.wake(time, f"timer:{subtask}")
         self._update_clock_bit()
 
-    def _open(self) -> tuple[str, Exception] | None:
+    def _open(self) -> tuple[str, BaseException] | None:
         """Open the functions of a new deployment and ask the clock for the periodic checkpoints.
 
         Returns (subtask, error) where the first function raised.
@@ -290,7 +290,7 @@ class Runtime:
             if not subtask.finished:
                 try:
                     more = subtask.clock(self.clock.now)
-                except Exception as error:
+                except USER_ERRORS as error:
                     subtask.out.clear()
                     self.fail(subtask.id, error)
                     return
@@ -341,7 +341,7 @@ class Runtime:
         if self.trace.events is not None:
             self.trace.events.append(JobStateChanged(state, reason))
 
-    def fail(self, subtask: str, error: Exception) -> None:
+    def fail(self, subtask: str, error: BaseException) -> None:
         """A user function raised: the subtask fails, and is restarted a bounded number of times."""
         self.failures += 1
         reason = self._reason(subtask, error)
@@ -353,7 +353,7 @@ class Runtime:
                 f"{subtask} failed {self.failures} times; {self.job.restart_attempts} restarts are allowed. {reason}",
             )
 
-    def _reason(self, subtask: str, error: Exception) -> str:
+    def _reason(self, subtask: str, error: BaseException) -> str:
         """What went wrong, in which operator or file, and in which line of the job the operator was declared."""
         vertex = self.job.vertex(self.deployment.subtasks[subtask].vertex)
         if not isinstance(error, StreamLabError):
@@ -612,9 +612,9 @@ class Runtime:
         )
 
 
-def _told(error: Exception) -> str:
+def _told(error: BaseException) -> str:
     """Type and message of what a user function raised, the same in every process."""
     try:
         return without_addresses(f"{type(error).__name__}: {error}")
-    except Exception:
+    except USER_ERRORS:
         return type(error).__name__

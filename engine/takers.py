@@ -8,17 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import repeat
 
-from engine.elements import (
-    BARRIER,
-    MAX_TIMESTAMP,
-    RECORD,
-    STATUS,
-    WATERMARK,
-    Element,
-)
-from engine.events import (
-    ElementTaken,
-)
+from engine.elements import BARRIER, MAX_TIMESTAMP, RECORD, STATUS, WATERMARK, Element
+from engine.errors import USER_ERRORS
+from engine.events import ElementTaken
 from engine.network.result_partition import shown_element
 from engine.operators.sink import SinkOperator
 from engine.operators.source import SourceOperator
@@ -74,7 +66,7 @@ def channel_taker(subtask: Subtask, index: int) -> Taker:
                 out.clear()
             if side:
                 output.send_side(side)
-        except Exception as error:
+        except USER_ERRORS as error:
             out.clear()
             side.clear()
             host.fail(subtask.id, error)
@@ -100,7 +92,7 @@ def channel_taker(subtask: Subtask, index: int) -> Taker:
                 out.clear()
             if side:
                 output.send_side(side)
-        except Exception as error:
+        except USER_ERRORS as error:
             out.clear()
             side.clear()
             host.fail(subtask.id, error)
@@ -152,7 +144,7 @@ def channel_taker(subtask: Subtask, index: int) -> Taker:
                 out.clear()
             if side:
                 output.send_side(side)
-        except Exception as error:
+        except USER_ERRORS as error:
             raise RetryAtomically from error
         trace.step = base
         if done < count:
@@ -257,7 +249,7 @@ def split_taker(subtask: Subtask, operator: SourceOperator, split: Split) -> Tak
                 if split.ready_at is not None:
                     host.readiness.nonempty &= ~split.bit
                 host.align(operator.spec.alignment)
-        except Exception as error:
+        except USER_ERRORS as error:
             if count > 1:
                 raise RetryAtomically from error
             out.clear()

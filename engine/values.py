@@ -13,6 +13,8 @@ from collections.abc import Hashable
 from types import FunctionType
 from typing import Any
 
+from engine.errors import USER_ERRORS
+
 IMMUTABLE: frozenset[type] = frozenset(
     {int, float, str, bool, bytes, complex, type(None), range, frozenset}
 )
@@ -100,7 +102,7 @@ def text(value: Any) -> str:
     else:
         try:
             shown = _shown(value, 4)
-        except Exception:
+        except USER_ERRORS:
             shown = (
                 f"{type(value).__name__}(?)"  # showing a value is never the reason why a job fails
             )

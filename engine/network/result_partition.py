@@ -8,6 +8,7 @@ from typing import Any
 
 from engine import events
 from engine.elements import BARRIER, KIND_NAMES, RECORD, STATUS, WATERMARK, Element
+from engine.errors import USER_ERRORS
 from engine.network.channel import Channel, own_all
 from engine.network.credit import Credit
 from engine.network.partitioners import Emit, Route
@@ -52,7 +53,7 @@ def _brief(brief: Brief | None, value: Any) -> str:
         return ""
     try:
         return str(brief(value))[:8]
-    except Exception:
+    except USER_ERRORS:
         return "?"
 
 

@@ -11,6 +11,7 @@ import copy
 from collections.abc import Hashable
 from typing import Any
 
+from engine.errors import USER_ERRORS
 from engine.values import ATTACHED, Attached
 
 
@@ -24,7 +25,7 @@ class UserFunction:
         self.attached: dict[Hashable, Attached] = {}
         try:
             self.instance = copy.deepcopy(function)
-        except Exception:
+        except USER_ERRORS:
             self.instance = function
             self.copyable = False
 
@@ -47,7 +48,7 @@ class UserFunction:
         try:
             held: dict[str, Any] = copy.deepcopy(attributes)
             return held
-        except Exception:
+        except USER_ERRORS:
             self.copyable = False
             return None
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from engine import InvalidJob, Policy, Recording, fold
@@ -12,9 +14,10 @@ from engine.datastream import (
     Time,
     TumblingEventTimeWindows,
     ValueStateDescriptor,
+    WatermarkStrategy,
 )
 from engine.events import Restored, SubtaskFailed
-from engine.operators.split import SplitData
+from engine.operators.split import SplitData, Wait
 from engine.testing import run_job, run_to_idle
 
 from ..small import MANUAL, act, in_order, job, possible, results, state_of, step_and_fold
@@ -92,12 +95,12 @@ def test_with_a_checkpoint_in_between_a_job_gets_past_its_failures():
     assert set(results(recording)) == set(range(6))
 
 
-def raising_at(place: str):
+def raising_at(place: str, error: type[BaseException] = ValueError):
     """A job whose function named `place` raises at the record ("k", 7, ...)."""
 
     def check(here, value):
         if here == place and value[1] == 7:
-            raise ValueError(f"seven in {here}")
+            raise error(f"seven in {here}")
         return value
 
     class Process(KeyedProcessFunction):
@@ -134,14 +137,17 @@ PLACES = ["map", "flat map", "partitioner", "filter", "selector", "process", "ti
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("quantum", [2, 5, 64])
-def test_a_function_that_raises_in_a_burst_fails_at_the_step_of_the_atomic_replay(place, quantum):
-    burst = Recording(job(raising_at(place)), Policy("round_robin", quantum))
+@pytest.mark.parametrize("error", [ValueError, SystemExit])
+def test_a_function_that_raises_in_a_burst_fails_at_the_step_of_the_atomic_replay(
+    place, quantum, error
+):
+    burst = Recording(job(raising_at(place, error)), Policy("round_robin", quantum))
     burst.runtime.schedule = schedule = []
     burst.step(10_000)
     assert state_of(burst) == "failed"
-    assert f"seven in {place}" in burst.view()["job"]["reason"]
+    assert f"{error.__name__}: seven in {place}" in burst.view()["job"]["reason"]
 
-    atomic = Recording(job(raising_at(place)), MANUAL)
+    atomic = Recording(job(raising_at(place, error)), MANUAL)
     picture = atomic.view()
     for action, taken in schedule:
         for _ in range(taken):
@@ -226,6 +232,47 @@ def test_a_job_whose_function_cannot_be_opened_at_all_is_refused():
     with pytest.raises(InvalidJob, match="still locked") as refused:
         Recording(job(lambda env: env.from_collection([1]).map(Never()).print("out")))
     assert refused.value.place.startswith("map[0], test_recovery.py, line ")
+
+
+class Leaving(KeyedProcessFunction):
+    """Calls `sys.exit()` in the method named `place`."""
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+
+    def leave(self, place: str) -> None:
+        if place == self.place:
+            sys.exit(f"leaving in {place}")
+
+    def open(self, runtime_context):
+        self.leave("open")
+
+    def process_element(self, value, ctx):
+        ctx.timer_service().register_processing_time_timer(5)
+        self.leave("process_element")
+
+    def on_timer(self, timestamp, ctx):
+        self.leave("on_timer")
+
+
+@pytest.mark.parametrize("place", ["process_element", "on_timer"])
+def test_leaving_the_process_is_a_failure_of_the_subtask(place):
+    def build(env):
+        waits = env.from_splits(
+            [SplitData("a", [1, Wait(10)])], WatermarkStrategy.no_watermarks(), "source"
+        )
+        waits.key_by(str).process(Leaving(place)).print("out")
+
+    recording = run_job(job(build))
+    assert state_of(recording) == "failed"
+    assert f"SystemExit: leaving in {place}" in recording.view()["job"]["reason"]
+
+
+def test_leaving_the_process_when_opened_is_refused():
+    with pytest.raises(InvalidJob, match="SystemExit: leaving in open"):
+        Recording(
+            job(lambda env: env.from_collection([1]).key_by(str).process(Leaving("open")).print())
+        )
 
 
 def test_memory_addresses_in_a_message_are_left_out():
