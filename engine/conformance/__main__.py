@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Callable
 
-from engine.conformance import barriers, beam, chandy_lamport, simple, window_cases
+from engine.conformance import barriers, beam, chandy_lamport, operator_state, simple, window_cases
 from engine.conformance.report import Outcome, Report
 
 Reader = Callable[[str], list[Outcome]]
@@ -28,6 +28,7 @@ JSON_READERS: tuple[tuple[str, Reader], ...] = (
     ("merges", simple.session_merges),
     ("transcript", beam.run_file),
     ("still_blocked", barriers.run_file),
+    ("old_counts", operator_state.run_file),
     ("channels", simple.valve_scripts),
 )
 """A field, of the file or of its first entry or case, that tells what a JSON file holds; the most telling first."""

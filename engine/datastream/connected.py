@@ -11,6 +11,7 @@ from engine.errors import InvalidJob
 from engine.operators.broadcast import BroadcastProcessOperator, redistribute_broadcast
 from engine.operators.keyed import redistribute_keyed
 from engine.operators.process import KeyedProcessOperator, ProcessOperator
+from engine.state.operator_state import redistribute_operator_state
 
 
 class BroadcastStream:
@@ -110,6 +111,7 @@ class ConnectedStreams:
             kind,
             lambda context, splits, log: ProcessOperator(context, function, *methods),
             self._inputs(second),
+            redistribute=redistribute_operator_state,
         )
 
     def _broadcast(self, function: Any) -> DataStream:

@@ -24,6 +24,7 @@ from engine.operators.process import KeyedProcessOperator, OutputTag, ProcessOpe
 from engine.operators.reduce import ReduceOperator
 from engine.operators.sink import SinkOperator
 from engine.operators.timestamps import TimestampsOperator
+from engine.state.operator_state import redistribute_operator_state
 
 if TYPE_CHECKING:
     from engine.datastream.connected import BroadcastStream, ConnectedStreams
@@ -134,22 +135,34 @@ class DataStream(Properties):
 
     def map(self, func: Any, output_type: TypeInformation | None = None) -> DataStream:
         function = function_with(func, "map", caller())
-        return self.stream("map", lambda context, splits, log: MapOperator(context, function))
+        return self.stream(
+            "map",
+            lambda context, splits, log: MapOperator(context, function),
+            redistribute=redistribute_operator_state,
+        )
 
     def flat_map(self, func: Any, output_type: TypeInformation | None = None) -> DataStream:
         function = function_with(func, "flat_map", caller())
         return self.stream(
-            "flat map", lambda context, splits, log: FlatMapOperator(context, function)
+            "flat map",
+            lambda context, splits, log: FlatMapOperator(context, function),
+            redistribute=redistribute_operator_state,
         )
 
     def filter(self, func: Any) -> DataStream:
         function = function_with(func, "filter", caller())
-        return self.stream("filter", lambda context, splits, log: FilterOperator(context, function))
+        return self.stream(
+            "filter",
+            lambda context, splits, log: FilterOperator(context, function),
+            redistribute=redistribute_operator_state,
+        )
 
     def process(self, func: Any, output_type: TypeInformation | None = None) -> DataStream:
         function = function_with(func, "process_element", caller())
         return self.stream(
-            "process", lambda context, splits, log: ProcessOperator(context, function)
+            "process",
+            lambda context, splits, log: ProcessOperator(context, function),
+            redistribute=redistribute_operator_state,
         )
 
     def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream:

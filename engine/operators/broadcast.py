@@ -18,10 +18,10 @@ from engine.operators.process import FunctionContext, attach, collect
 from engine.operators.runtime_context import RuntimeContext
 from engine.operators.user_function import UserFunction
 from engine.state.key_groups import canonical, original
+from engine.state.operator_state import NO_GROUP, broadcast_items
 from engine.values import loaded, stored, text
 
 BroadcastTables = dict[str, dict[Any, Any]]
-NO_GROUP = -1
 
 
 class BroadcastPart(NamedTuple):
@@ -202,5 +202,5 @@ def redistribute_broadcast(
     """Keyed state by key group; broadcast state round robin over the old copies."""
     present = [part for part in parts if part]
     keyed = redistribute_keyed([part.keyed for part in present], owner, parallelism)
-    copies = [part.tables for part in present] or [{}]
-    return [BroadcastPart(part, copies[index % len(copies)]) for index, part in enumerate(keyed)]
+    copies = broadcast_items([part.tables for part in present] or [{}], parallelism)
+    return list(map(BroadcastPart, keyed, copies))

@@ -1,4 +1,4 @@
-"""Map, flat map and filter: operators without state of the engine's."""
+"""Map, flat map and filter."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import Any
 
 from engine.elements import Element
 from engine.errors import InvalidJob
-from engine.operators.base import Context, Operator
-from engine.operators.runtime_context import RuntimeContext
-from engine.operators.user_function import UserFunction
+from engine.operators.base import Context
+from engine.operators.function_operator import FunctionOperator
 from engine.values import IMMUTABLE, by_value, is_immutable
 
 MOST_RESULTS = 100_000
@@ -29,28 +28,17 @@ def refuse_more(remaining: Iterator[Any], place: str) -> None:
         )
 
 
-class Stateless(Operator):
-    """An operator around one user function; `call` is its method, or the function itself."""
+class OneMethod(FunctionOperator):
+    """An operator that calls one method of its function; `call` is that method, or the function itself."""
 
     method = "map"
 
     def __init__(self, context: Context, function: Any) -> None:
-        super().__init__(context)
-        self.function = UserFunction(function)
+        super().__init__(context, function)
         self.call: Any = getattr(self.function.instance, self.method, self.function.instance)
 
-    def open(self) -> None:
-        self.function.open(RuntimeContext(self.context, None))
 
-    def keyframe(self) -> Any:
-        return self.watermark, self.function.keyframe()
-
-    def rewind(self, frame: Any) -> None:
-        self.watermark = frame[0]
-        self.function.rewind(frame[1])
-
-
-class MapOperator(Stateless):
+class MapOperator(OneMethod):
     """One record out for each record in."""
 
     def process(self, records: Sequence[Element], out: list[Element]) -> None:
@@ -62,7 +50,7 @@ class MapOperator(Stateless):
             out.append((0, result, timestamp, None))
 
 
-class FilterOperator(Stateless):
+class FilterOperator(OneMethod):
     """The records for which the function is true."""
 
     method = "filter"
@@ -74,7 +62,7 @@ class FilterOperator(Stateless):
                 out.append((0, value, timestamp, None))
 
 
-class FlatMapOperator(Stateless):
+class FlatMapOperator(OneMethod):
     """Any number of records out for each record in."""
 
     fanout = None

@@ -13,6 +13,7 @@ from typing import Any
 from engine.elements import Element
 from engine.errors import InvalidJob
 from engine.operators.base import Context, Operator
+from engine.operators.function_operator import FunctionOperator
 from engine.operators.keyed import EVENT, PROCESSING, KeyedOperator
 from engine.operators.map import MOST_RESULTS, refuse_more
 from engine.operators.runtime_context import RuntimeContext
@@ -134,14 +135,13 @@ def attach(function: UserFunction, context: FunctionContext) -> None:
         function.attached[held.attachment()] = held
 
 
-class ProcessOperator(Operator):
+class ProcessOperator(FunctionOperator):
     """An unkeyed process function; `methods` are those for the first and the second input."""
 
     fanout = None
 
     def __init__(self, context: Context, function: Any, *methods: str) -> None:
-        super().__init__(context)
-        self.function = UserFunction(function)
+        super().__init__(context, function)
         instance = self.function.instance
         self.calls = [
             getattr(instance, method, instance) for method in methods or ("process_element",)
@@ -149,7 +149,7 @@ class ProcessOperator(Operator):
         self.function_context = FunctionContext(self)
 
     def open(self) -> None:
-        self.function.open(RuntimeContext(self.context, None))
+        super().open()
         attach(self.function, self.function_context)
 
     def process(self, records: Sequence[Element], out: list[Element]) -> None:
@@ -163,13 +163,6 @@ class ProcessOperator(Operator):
         for _, value, timestamp, _ in records:
             context.current_timestamp = timestamp
             collect(self, call(value, context), timestamp, out)
-
-    def keyframe(self) -> Any:
-        return self.watermark, self.function.keyframe()
-
-    def rewind(self, frame: Any) -> None:
-        self.watermark = frame[0]
-        self.function.rewind(frame[1])
 
 
 class KeyedProcessOperator(KeyedOperator):
