@@ -8,6 +8,11 @@ import { receive } from "./messages.js";
 
 const MOST_QUEUED = 12;
 const ANSWER_WITHIN = 15_000;
+const NOT_YOURS = {
+  sentence: "This run belongs to somebody else: it can be watched, but only its owner drives and shares it.",
+  place: "",
+  mend: "Open the lab for a run of your own, or ask the owner for a share link.",
+};
 
 export function createDriver({ store, transport, post, go, copy }) {
   let ref = 0;
@@ -135,7 +140,10 @@ export function createDriver({ store, transport, post, go, copy }) {
       return;
     }
     const drive = driving[intent.type];
-    if (store.state.run && !store.state.run.mine) return;
+    if (store.state.run && !store.state.run.mine) {
+      if (["share", "command", "run_until"].includes(intent.type)) store.set({ error: NOT_YOURS }); // the others look disabled
+      return;
+    }
     if (store.state.runId === null) {
       if (["back", "seek", "pause"].includes(intent.type)) return;
       later.push(() => drive(intent));

@@ -42,6 +42,7 @@ def test_the_end_of_the_data_is_told_and_the_page_itself_never_scrolls(viewer: V
     viewer.run_until("the end")
     expect(page.locator(".aside")).to_contain_text("Stopped", timeout=3 * PATIENCE)
     expect(page.locator("#actions")).to_contain_text("The job has finished")
+    expect(page.locator('[data-panel="state"]')).to_contain_text("Nothing is left")
     for do in ("step", "play"):
         expect(page.locator(f'[data-do="{do}"]')).to_have_attribute("aria-disabled", "true")
     viewer.key("ArrowLeft")

@@ -75,7 +75,7 @@ function table(subtask, before, id) {
   const rose = before && before.watermark !== subtask.watermark && timeValue(before.watermark) !== timeValue(subtask.watermark);
   return html`<table class="table"><caption class="vh">State of ${id}</caption><thead><tr><th class="gutter"><span class="vh">change</span></th><th>key</th><th class="right">group</th>${columns.named ? html`<th>state</th>` : ""}${windowed ? html`<th class="wide">window</th>` : ""}<th class="right">value</th></tr></thead><tbody><tr class="${rose ? "changed" : ""}"><td class="gutter">${rose ? "±" : ""}</td><td colspan="${2 + columns.named + windowed}">watermark</td><td class="num right">${rose ? html`${watermark(before.watermark)} → ` : ""}${watermark(subtask.watermark)}</td></tr>${
     removed.sort(order).map(([, row]) => rowHtml(row, ["−", null], columns))}${rows.slice(0, ROWS_SHOWN).map(([name, row]) => rowHtml(row, marks.get(name) ?? ["", null], columns))}</tbody></table>${
-    !rows.length && !removed.length ? html`<p class="note">Nothing yet. Keys appear here with their first record.</p>` : ""}${rows.length > ROWS_SHOWN ? html`<p class="note">${count(rows.length - ROWS_SHOWN, "more row")}.</p>` : ""}${timersNote(subtask)}`;
+    !rows.length && !removed.length ? html`<p class="note">${subtask.status === "finished" ? "Nothing is left: all its input has ended." : "Nothing yet. Keys appear here with their first record."}</p>` : ""}${rows.length > ROWS_SHOWN ? html`<p class="note">${count(rows.length - ROWS_SHOWN, "more row")}.</p>` : ""}${timersNote(subtask)}`;
 }
 
 function rowHtml(row, [sign, was], { named, windowed }) {
