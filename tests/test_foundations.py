@@ -127,6 +127,12 @@ async def test_a_websocket_needs_a_host_that_is_ours(hosts: list[bytes], welcome
     assert await connects(app, [(b"host", host) for host in hosts]) is welcome
 
 
+def test_a_page_under_a_foreign_host_says_which_address_to_take(client: Client) -> None:
+    response = client.get("/", headers={"host": "streamlab.example"})
+    assert response.status_code == 400
+    assert "under the address that it printed" in response.content.decode()
+
+
 @pytest.mark.parametrize(
     "origin",
     [b"http://evil.example", b"null", None, b"http://127.0.0.1:9000", b"http://127.0.0.1:port"],
