@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from engine.clock import on_clock
 from engine.commands import FailSubtask, TriggerCheckpoint
 from engine.deployment import Slot
+from engine.impossible import why_not, why_not_command
 from engine.job_state import FAILED, FINISHED, RESTARTING
 from engine.network.result_partition import shown_element
 from engine.values import text
@@ -33,7 +34,7 @@ def impossible_actions(runtime: Runtime) -> list[dict[str, Any]]:
     found = []
     for number, slot in enumerate(runtime.deployment.slots):
         if held >> number & 1:
-            code, sentence, about = runtime.why_not(slot)
+            code, sentence, about = why_not(runtime, slot)
             found.append(
                 {
                     **_shown(runtime, slot),
@@ -115,9 +116,9 @@ def _label(
 
 def commands_offered(runtime: Runtime) -> list[dict[str, Any]]:
     """The commands with what they may be applied to, or the reason why they cannot be given now."""
-    checkpoint = runtime.why_not_command(TriggerCheckpoint())
+    checkpoint = why_not_command(runtime, TriggerCheckpoint())
     subtasks = list(runtime.deployment.subtasks)
-    fail = runtime.why_not_command(FailSubtask(subtasks[0]))
+    fail = why_not_command(runtime, FailSubtask(subtasks[0]))
     operators = [
         {
             "id": vertex.id,

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from engine.alignment_groups import pause_and_resume
 from engine.checkpointing.coordinator import Coordinator
 from engine.clock import Clock
 from engine.commands import Command, FailSubtask, Rescale, TriggerCheckpoint
 from engine.deployment import Deployment, Slot, moved_key_groups
-from engine.elements import MAX_TIMESTAMP, WATERMARK
-from engine.errors import USER_ERRORS, ImpossibleAction, InvalidJob, StreamLabError
+from engine.elements import WATERMARK
+from engine.errors import USER_ERRORS, ImpossibleAction
 from engine.event_time.watermarks import AlignmentGroup
 from engine.events import (
     ClockAdvanced,
@@ -22,19 +23,19 @@ from engine.events import (
     RescaleAborted,
     RescaleRequested,
     Restored,
-    SplitPaused,
     SubtaskFailed,
 )
-from engine.graph.job_graph import JobGraph
+from engine.failure_reasons import cannot_start, failure_reason
+from engine.graph.job_graph import JobGraph, Vertex
+from engine.impossible import why_not, why_not_command
 from engine.job_state import FAILED, FINISHED, RESTARTING, RUNNING, STOPPING
 from engine.network.credit import Readiness
 from engine.operators.sink import ResultLog
-from engine.operators.source import SourceOperator
 from engine.picture import deployed_picture
 from engine.scheduler import Policy, Scheduler, make_scheduler
 from engine.subtask import Subtask
 from engine.trace import Trace
-from engine.values import text, without_addresses
+from engine.values import text
 
 UNBOUNDED = 1 << 60
 
@@ -70,23 +71,16 @@ class Runtime:
         self._deploy()
         failed = self._open()
         if failed:
-            raise self._cannot_start(*failed)
+            subtask, error = failed
+            raise cannot_start(self._vertex_of(subtask), subtask, error)
 
     @property
     def step(self) -> int:
         """Steps taken so far."""
         return self.trace.step
 
-    def _cannot_start(self, subtask: str, error: BaseException) -> Exception:
-        if isinstance(error, StreamLabError | NotImplementedError):
-            return error
-        vertex = self.job.vertex(self.deployment.subtasks[subtask].vertex)
-        return InvalidJob(
-            "open_failed",
-            f"open() of a function raised {_told(error)}.",
-            place=", ".join(filter(None, [subtask, vertex.place])),
-            mend="Mend the function's open method.",
-        )
+    def _vertex_of(self, subtask: str) -> Vertex:
+        return self.job.vertex(self.deployment.subtasks[subtask].vertex)
 
     # Deployment
 
@@ -206,7 +200,7 @@ class Runtime:
             )
         if not self.readiness.enabled() >> number & 1:
             slot = self.deployment.slots[number]
-            reason = self.why_not(slot)
+            reason = why_not(self, slot)
             raise ImpossibleAction(
                 "impossible",
                 f"This is not possible now: {reason[1]}.",
@@ -299,32 +293,9 @@ class Runtime:
         self._update_clock_bit()
 
     def align(self, group: AlignmentGroup | None) -> None:
-        """Pause the splits of a group that are too far ahead of its slowest, and resume the others.
-
-        A split that is idle or ended holds nobody back (Flink: SourceCoordinator's watermark alignment).
-        """
-        if group is None:
-            return
-        members = [
-            (subtask, split)
-            for subtask in self.deployment.subtasks.values()
-            if isinstance(subtask.operator, SourceOperator)
-            and subtask.operator.spec.alignment is not None
-            and subtask.operator.spec.alignment.name == group.name
-            for split in subtask.operator.splits
-        ]
-        held = [split.watermark for _, split in members if not split.idle and not split.ended]
-        lowest = min(held, default=MAX_TIMESTAMP)
-        for subtask, split in members:
-            paused = not split.ended and split.watermark > lowest + group.drift
-            if paused != split.paused:
-                split.paused = paused
-                if self.trace.events is not None:
-                    self.trace.events.append(SplitPaused(subtask.id, split.id, paused))
-            if paused or subtask.stopped:
-                self.readiness.blocked |= split.bit
-            else:
-                self.readiness.blocked &= ~split.bit
+        """A watermark of a split of `group` has risen, or a split has ended."""
+        if group is not None:
+            pause_and_resume(self.deployment, self.trace, group)
 
     # Ends and failures
 
@@ -344,7 +315,7 @@ class Runtime:
     def fail(self, subtask: str, error: BaseException) -> None:
         """A user function raised: the subtask fails, and is restarted a bounded number of times."""
         self.failures += 1
-        reason = self._reason(subtask, error)
+        reason = failure_reason(self._vertex_of(subtask), subtask, error)
         self._fail(subtask, reason)
         if self.failures > self.job.restart_attempts:
             self.readiness.rewind((0, 0, 0))
@@ -352,15 +323,6 @@ class Runtime:
                 FAILED,
                 f"{subtask} failed {self.failures} times; {self.job.restart_attempts} restarts are allowed. {reason}",
             )
-
-    def _reason(self, subtask: str, error: BaseException) -> str:
-        """What went wrong, in which operator or file, and in which line of the job the operator was declared."""
-        vertex = self.job.vertex(self.deployment.subtasks[subtask].vertex)
-        if not isinstance(error, StreamLabError):
-            where = f" ({vertex.place})" if vertex.place else ""
-            return f"{text(_told(error))}{where}"
-        where = ", ".join(filter(None, [error.place or subtask, vertex.place]))
-        return f"{text(error.sentence)} ({where}) {text(error.mend)}".strip()
 
     def _fail(self, subtask: str, reason: str) -> None:
         self.trace.mark("failed", subtask, subtask)
@@ -422,7 +384,7 @@ class Runtime:
 
     def apply(self, command: Command) -> None:
         """Carry out a command; it takes one step. ImpossibleAction says why it cannot be carried out."""
-        reason = self.why_not_command(command)
+        reason = why_not_command(self, command)
         if reason:
             raise ImpossibleAction(
                 "impossible",
@@ -446,84 +408,6 @@ class Runtime:
             )
         self.turn_left = 0
         self.trace.step += 1
-
-    def why_not_command(self, command: Command) -> str:
-        """Why a command is not possible now, as the end of a sentence; empty where it is possible."""
-        if self.state in (FINISHED, FAILED):
-            return f"the job has {self.state}"
-        if isinstance(command, FailSubtask):
-            if command.subtask not in self.deployment.subtasks:
-                return f"there is no subtask {text(command.subtask)!r}; the job has {', '.join(self.deployment.subtasks)}"
-            return "the job is restarting" if self.state == RESTARTING else ""
-        if self.state == RESTARTING:
-            return "the job is restarting"
-        if self.coordinator.pending is not None:
-            return f"checkpoint {self.coordinator.pending} is still in progress"
-        if self.state == STOPPING:
-            return self.reason
-        if isinstance(command, Rescale):
-            return self._why_not_rescale(command)
-        return ""
-
-    def _why_not_rescale(self, command: Rescale) -> str:
-        try:
-            vertex = self.job.vertex(command.operator)
-        except StreamLabError as error:
-            return f"{error.sentence[0].lower()}{error.sentence[1:].rstrip('.')}; {error.mend[0].lower()}{error.mend[1:].rstrip('.')}"
-        maximum = vertex.maximum()
-        if not 1 <= command.parallelism <= maximum:
-            return f"the parallelism of {vertex.id} must be from 1 to its max parallelism {maximum}"
-        if command.parallelism == self.parallelism[vertex.id]:
-            return f"{vertex.id} has parallelism {command.parallelism} already"
-        after = {**self.parallelism, vertex.id: command.parallelism}
-        for edge, partitioner in zip(
-            self.job.edges, self.deployment.graph.partitioners, strict=True
-        ):
-            if (
-                vertex.id in (edge.source, edge.target)
-                and type(edge.partitioner) is type(partitioner)
-                and partitioner.name == "forward"
-                and after[edge.source] != after[edge.target]
-            ):
-                return f"the forward edge {edge.source} -> {edge.target} needs equal parallelism"
-        return ""
-
-    def why_not(self, slot: Slot) -> tuple[str, str, list[str]]:
-        """Why a slot cannot be taken: (code, sentence without full stop, what it is about)."""
-        bit = self.deployment.bit(slot.action)
-        if self.state == RESTARTING and slot.kind != "restart":
-            return "restarting", "the job is restarting", []
-        if self.state in (FINISHED, FAILED):
-            return self.state, f"the job has {self.state}", []
-        if self.readiness.nonempty & bit:
-            if self.readiness.blocked & bit:
-                if slot.channel is None:
-                    if slot.split is None or self.deployment.subtasks[slot.subtask or ""].stopped:
-                        return "stopping", "its source has stopped with a savepoint", []
-                    return (
-                        "alignment-group",
-                        f"{slot.split.name} is too far ahead of the slowest split of its alignment group",
-                        [],
-                    )
-                subtask = self.deployment.subtasks[slot.subtask or ""]
-                alignment = subtask.alignment
-                received = alignment.received if alignment else ()
-                waiting = [
-                    channel.name
-                    for index, channel in enumerate(subtask.inputs)
-                    if index not in received
-                ]
-                senders = " and ".join(name.partition(">")[0] for name in waiting)
-                number = alignment.checkpoint if alignment else ""
-                return "alignment", f"waits for barrier {number} from {senders}", waiting
-            full = [
-                channel
-                for channel in self.deployment.subtasks[slot.subtask or ""].output.channels
-                if channel.full
-            ]
-            receivers = " and ".join(channel.receiver for channel in full)
-            return "credit", f"no credit towards {receivers}", [channel.name for channel in full]
-        return "empty", "there is nothing to take", []
 
     # Stepping back
 
@@ -610,11 +494,3 @@ class Runtime:
             for subtask in self.deployment.subtasks.values()
             for name in ("function", "aggregate", "window_function")
         )
-
-
-def _told(error: BaseException) -> str:
-    """Type and message of what a user function raised, the same in every process."""
-    try:
-        return without_addresses(f"{type(error).__name__}: {error}")
-    except USER_ERRORS:
-        return type(error).__name__

@@ -16,6 +16,7 @@ from engine.errors import ImpossibleAction, InvalidJob
 from engine.explore.canonical import frozen
 from engine.explore.remembering import remembering
 from engine.graph.job_graph import JobGraph
+from engine.impossible import why_not_command
 from engine.operators.source import SourceOperator
 from engine.runtime import UNBOUNDED, Runtime
 from engine.scheduler import Policy
@@ -91,7 +92,7 @@ class JobSystem:
                 actions.append(slot.action)
             mask >>= 1
         for (action, command), left in zip(self.commands.items(), self.left, strict=True):
-            if left and not runtime.why_not_command(command):
+            if left and not why_not_command(runtime, command):
                 actions.append(action)
         return actions
 

@@ -13,6 +13,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from engine import ImpossibleAction, Policy, Recording, fold
+from engine.commands import parse_command
+from engine.impossible import why_not_command
 from engine.narration import narrate, narrate_step
 from engine.testing import keyed_state, run_job, run_to_idle, trace_digest, written
 
@@ -118,7 +120,7 @@ def test_a_burst_schedule_replayed_atomically_is_identical(spec, policy, quantum
 
     for steps, command in plan:
         run(steps)
-        if not burst.runtime.why_not_command(_parsed(command)):
+        if not why_not_command(burst.runtime, parse_command(command)):
             burst.apply(command, events=False)
             schedule.append(command)
     run(100_000)
@@ -135,12 +137,6 @@ def test_a_burst_schedule_replayed_atomically_is_identical(spec, policy, quantum
     assert atomic.marks == burst.marks
     storage = burst.runtime.coordinator.storage
     assert atomic.runtime.coordinator.storage.completed == storage.completed
-
-
-def _parsed(command: dict):
-    from engine.commands import parse_command
-
-    return parse_command(command)
 
 
 @LAWS
