@@ -113,7 +113,7 @@ class only_one_at_a_time:
 
         path = os.path.join(ROOT, "var", "bootstrap.lock")
         try:
-            os.makedirs(os.path.dirname(path), exist_ok=True)
+            os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
             self.file = open(path, "w")
         except OSError as error:
             raise CannotBootstrap(

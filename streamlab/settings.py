@@ -20,7 +20,7 @@ if (BASE_DIR / ".env").is_file():
 
 DEBUG = env.bool("DEBUG", default=False)
 VAR_DIR = (BASE_DIR / env.str("VAR_DIR", default="var")).resolve()
-VAR_DIR.mkdir(parents=True, exist_ok=True)
+VAR_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)  # its database holds sessions
 SECRET_KEY = env.str("SECRET_KEY", default="") or kept_secret_key(VAR_DIR / "secret_key")
 
 # Where `manage.py up` listens. Any HOST but the loopback means "the whole network may come".

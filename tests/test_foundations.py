@@ -228,13 +228,15 @@ def addresses_told_by(process: subprocess.Popen[str], count: int) -> list[str]:
 
 
 def test_up_prepares_serves_tells_where_and_ends_cleanly(tmp_path: Path) -> None:
-    process = start_up(tmp_path)
+    var = tmp_path / "var"
+    process = start_up(var)
     try:
         [address] = addresses_told_by(process, 1)
         assert re.fullmatch(r"http://127\.0\.0\.1:8\d\d\d/", address)
         with urlopen(address, timeout=10) as response:
             assert b"<h1>Labs</h1>" in response.read()
-        assert stat.S_IMODE((tmp_path / "secret_key").stat().st_mode) == 0o600
+        assert stat.S_IMODE(var.stat().st_mode) == 0o700  # the database holds sessions
+        assert stat.S_IMODE((var / "secret_key").stat().st_mode) == 0o600
     finally:
         process.terminate()
         began = time.monotonic()
