@@ -84,6 +84,8 @@ def _label(
             what = f"record {element['key']}" if element["key"] is not None else "a record"
         elif element["kind"] == "barrier":
             what = f"barrier {checkpoint}"
+        elif element["kind"] == "status":
+            what = f"the status {element['text']}"
         else:
             what = "a watermark" if element["kind"] == "watermark" else "the end of input"
         return f"Deliver {what} {where}"

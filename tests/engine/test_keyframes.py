@@ -27,7 +27,7 @@ from engine.datastream import (
     ValueStateDescriptor,
 )
 from engine.log import Log
-from engine.operators.split import SplitData
+from engine.operators.split import SetIdle, SplitData
 from engine.testing import run_to_idle
 
 from .small import MANUAL, act, in_order, job, possible, results, state_of
@@ -465,3 +465,22 @@ def test_actions_possible_and_impossible_are_told_apart():
     assert recording.impossible() == []
     act(recording, READ, READ)
     assert recording.possible()[0]["label"] == "End collection at source[0]"
+
+
+def test_every_kind_of_element_has_a_label_of_its_own():
+    def build(env):
+        entries = [("a", 5), SetIdle(), SetIdle(False)]
+        env.from_splits([SplitData("s", entries)], in_order(), "source").print("out")
+
+    recording = act(Recording(job(build), MANUAL), *["read:source[0]/s"] * 2)
+    recording.apply({"kind": "checkpoint"})
+    act(recording, "trigger:source[0]", *["read:source[0]/s"] * 2)
+    labels = []
+    while TAKE in possible(recording):
+        (label,) = [held["label"] for held in recording.possible() if held["id"] == TAKE]
+        labels.append(label.removeprefix("Deliver ").removesuffix(" source[0] → out[0]"))
+        act(recording, TAKE)
+    assert labels == [
+        "a record", "a watermark", "the status idle", "barrier 1", "the status active", "a watermark",
+        "the end of input",
+    ]  # fmt: skip
