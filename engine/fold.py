@@ -15,6 +15,7 @@ from engine.trace import StepTrace
 Picture = dict[str, Any]
 KEPT_CHECKPOINTS = 20
 KEPT_RESULTS = 20
+"""How many checkpoints, and results of a sink, the picture shows; older ones are left out of it."""
 
 
 def fold(picture: Picture, step: StepTrace) -> Picture:

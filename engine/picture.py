@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from engine.fold import KEPT_RESULTS
 from engine.network.channel import Channel
 from engine.network.result_partition import shown_element
 from engine.operators.sink import SinkOperator
@@ -17,8 +18,6 @@ from engine.values import text
 
 if TYPE_CHECKING:
     from engine.runtime import Runtime
-
-RESULTS_SHOWN = 20
 
 
 def picture(runtime: Runtime) -> dict[str, Any]:
@@ -34,11 +33,7 @@ def picture(runtime: Runtime) -> dict[str, Any]:
         "subtasks": subtasks,
         "channels": channels,
         "checkpoints": {
-            str(number): {
-                **entry,
-                "subtasks": {name: dict(held) for name, held in entry["subtasks"].items()},
-            }
-            for number, entry in coordinator.shown.items()
+            str(checkpoint): entry for checkpoint, entry in coordinator.picture().items()
         },
         "messages": [message._asdict() for message, _ in coordinator.messages],
         "last_completed": latest.checkpoint if latest else None,
@@ -179,7 +174,7 @@ def _subtask(runtime: Runtime, subtask: Subtask) -> dict[str, Any]:
         }
     elif isinstance(operator, SinkOperator):
         log = operator.log
-        first = max(0, log.cursor - RESULTS_SHOWN)
+        first = max(0, log.cursor - KEPT_RESULTS)
         shown["written"] = log.cursor
         shown["results"] = [[index, text(log.results[index])] for index in range(first, log.cursor)]
     return shown

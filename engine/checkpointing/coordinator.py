@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from engine.checkpointing.storage import Completed, MemoryStorage
+from engine.errors import EngineBug
 from engine.events import (
     CheckpointAborted,
     CheckpointCompleted,
@@ -18,11 +19,9 @@ from engine.events import (
     MessageSent,
     SnapshotAcknowledged,
 )
+from engine.fold import KEPT_CHECKPOINTS
 from engine.state.sizes import estimated_bytes
 from engine.trace import Trace
-
-KEPT = 20
-"""How many checkpoints the picture shows; older ones are left out of it."""
 
 COORDINATOR = "coordinator"
 
@@ -53,7 +52,7 @@ class Coordinator:
         self.waiting = frozenset(subtasks)
         self.trace.mark("checkpoint_triggered", str(checkpoint))
         self._emit(CheckpointTriggered(checkpoint, kind, tuple(subtasks)))
-        if len(self.shown) >= KEPT:
+        if len(self.shown) >= KEPT_CHECKPOINTS:
             del self.shown[min(self.shown)]
         self.shown[checkpoint] = {
             "kind": kind,
@@ -82,13 +81,18 @@ class Coordinator:
         self._emit(MessageSent(message))
 
     def deliver(self, box: str, kind: str) -> tuple[Message, Any]:
-        """Take the oldest message of `kind` to or from the subtask `box`."""
+        """Take the oldest message of `kind` ("trigger" or "acknowledge") to or from the subtask `box`."""
         for index, (message, part) in enumerate(self.messages):
             if message.kind == kind and box in (message.to, message.sender):
                 del self.messages[index]
                 self._emit(MessageDelivered(message))
                 return message, part
-        raise AssertionError(f"no {kind} message for {box}")
+        raise EngineBug(
+            "no_message",
+            f"No {kind} message is under way.",
+            place=box,
+            mend="Report it with the log of the run.",
+        )
 
     def is_savepoint(self, checkpoint: int) -> bool:
         """Whether a checkpoint that is still shown is a savepoint."""
@@ -160,37 +164,44 @@ class Coordinator:
         """A failure loses whatever is under way."""
         self.messages.clear()
 
+    def picture(self) -> dict[int, dict[str, Any]]:
+        """The latest checkpoints as they are shown, by id; a copy."""
+        return _copied(self.shown)
+
     def keyframe(self) -> Any:
-        shown = {
-            number: {
-                **entry,
-                "subtasks": {name: dict(held) for name, held in entry["subtasks"].items()},
-            }
-            for number, entry in self.shown.items()
-        }
         return (
             self.next_id,
             self.pending,
             dict(self.parts),
             self.waiting,
             list(self.messages),
-            shown,
+            self.picture(),
             self.storage.completed,
         )
 
     def rewind(self, frame: Any) -> None:
-        self.next_id, self.pending, parts, self.waiting, messages, shown, self.storage.completed = (
-            frame
-        )
+        (
+            self.next_id,
+            self.pending,
+            parts,
+            self.waiting,
+            messages,
+            shown,
+            self.storage.completed,
+        ) = frame
         self.parts = dict(parts)
         self.messages = list(messages)
-        self.shown = {
-            number: {
-                **entry,
-                "subtasks": {name: dict(held) for name, held in entry["subtasks"].items()},
-            }
-            for number, entry in shown.items()
+        self.shown = _copied(shown)
+
+
+def _copied(shown: dict[int, dict[str, Any]]) -> dict[int, dict[str, Any]]:
+    return {
+        checkpoint: {
+            **entry,
+            "subtasks": {name: dict(part) for name, part in entry["subtasks"].items()},
         }
+        for checkpoint, entry in shown.items()
+    }
 
 
 def _operator_and_index(subtask: str) -> tuple[str, int]:
