@@ -145,8 +145,17 @@ def _sent(by_type: dict[type[Any], list[Any]], times: TimeFormat) -> str:
     return clause
 
 
-def _name(split: str) -> str:
+def _split(split: str) -> str:
+    """The split without the subtask that reads it."""
     return split.rpartition("/")[2]
+
+
+def _channel(name: str) -> str:
+    return name.replace(">", " → ")
+
+
+def _a(kind: str) -> str:
+    return "An end" if kind == "end" else f"A {kind}"
 
 
 def _list(items: list[str]) -> str:
@@ -181,46 +190,46 @@ _SENTENCES: dict[type[Any], Callable[[Any, TimeFormat], str]] = {
     e.Deployed: lambda v, t: f"Attempt {v.job['attempt']} was deployed",
     e.ClockAdvanced: lambda v, t: f"The clock moved to {on_clock(v.time)}",
     e.RecordRead: lambda v, t: (
-        f"{v.subtask} read {v.text} at offset {v.offset} of {v.split.rpartition('/')[2]}"
+        f"{v.subtask} read {v.text} at offset {v.offset} of {_split(v.split)}"
     ),
     e.RecordSkipped: lambda v, t: (
-        f"{v.subtask} skipped offset {v.offset} of {v.split.rpartition('/')[2]}"
+        f"{v.subtask} skipped offset {v.offset} of {_split(v.split)}"
         + (f" (line {v.line})" if v.line is not None else "")
         + f": {v.reason}"
     ),
     e.SplitWatermark: lambda v, t: f"The watermark of {v.split} rose to {t.mark(v.watermark)}",
     e.ScriptRead: lambda v, t: (
-        f"{v.subtask} followed {v.text} at offset {v.offset} of {_name(v.split)}"
+        f"{v.subtask} followed {v.text} at offset {v.offset} of {_split(v.split)}"
     ),
     e.SplitStatus: lambda v, t: (
-        f"{_name(v.split)} is idle now: it holds no watermark back"
+        f"{_split(v.split)} is idle now: it holds no watermark back"
         if v.idle
-        else f"{_name(v.split)} is active again"
+        else f"{_split(v.split)} is active again"
     ),
     e.SplitPaused: lambda v, t: (
-        f"{_name(v.split)} is paused: it ran too far ahead of its alignment group"
+        f"{_split(v.split)} is paused: it ran too far ahead of its alignment group"
         if v.paused
-        else f"{_name(v.split)} may be read again"
+        else f"{_split(v.split)} may be read again"
     ),
-    e.SplitEnded: lambda v, t: f"{v.subtask} reached the end of {v.split.rpartition('/')[2]}",
-    e.ElementTaken: lambda v, t: f"A {v.kind} left the channel {v.channel.replace('>', ' → ')}",
+    e.SplitEnded: lambda v, t: f"{v.subtask} reached the end of {_split(v.split)}",
+    e.ElementTaken: lambda v, t: f"{_a(v.kind)} left the channel {_channel(v.channel)}",
     e.ElementEmitted: lambda v, t: (
-        f"A {v.element.kind} entered the channel {v.channel.replace('>', ' → ')}"
+        f"{_a(v.element.kind)} entered the channel {_channel(v.channel)}"
     ),
     e.InputWatermark: lambda v, t: (
-        f"The watermark of {v.input.replace('>', ' → ')} rose to {t.mark(v.watermark)}"
+        f"The watermark of {_channel(v.input)} rose to {t.mark(v.watermark)}"
     ),
     e.InputStatus: lambda v, t: (
-        f"{v.input.replace('>', ' → ')} is idle now: it holds no watermark back"
+        f"{_channel(v.input)} is idle now: it holds no watermark back"
         if v.idle
-        else f"{v.input.replace('>', ' → ')} is active again"
+        else f"{_channel(v.input)} is active again"
     ),
     e.SubtaskStatus: lambda v, t: (
         f"{v.subtask} is idle, since all its inputs are"
         if v.idle
         else f"{v.subtask} is active again"
     ),
-    e.InputEnded: lambda v, t: f"{v.input.replace('>', ' → ')} ended",
+    e.InputEnded: lambda v, t: f"{_channel(v.input)} ended",
     e.WatermarkAdvanced: lambda v, t: (
         f"The watermark of {v.subtask} rose from {t.mark(v.old)} to {t.mark(v.new)}"
     ),
@@ -251,10 +260,10 @@ _SENTENCES: dict[type[Any], Callable[[Any, TimeFormat], str]] = {
         f"The {v.message.kind} message of checkpoint {v.message.checkpoint} reached {v.message.to}"
     ),
     e.BarrierArrived: lambda v, t: (
-        f"Barrier {v.checkpoint} reached {v.subtask} on {v.input.replace('>', ' → ')}"
+        f"Barrier {v.checkpoint} reached {v.subtask} on {_channel(v.input)}"
     ),
     e.InputBlocked: lambda v, t: (
-        f"{v.input.replace('>', ' → ')} is blocked until barrier {v.checkpoint} has come on every input"
+        f"{_channel(v.input)} is blocked until barrier {v.checkpoint} has come on every input"
     ),
     e.InputsReleased: lambda v, t: (
         f"all barriers {v.checkpoint} are here, so {v.subtask} reads every input again"
