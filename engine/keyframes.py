@@ -145,9 +145,9 @@ class Recording:
         position = self.position
         if position < self._log.steps:
             kind, payload, _ = self._log.at(position)
-            if [kind, payload] == entry:
-                return (self._traced(self._forward, 1) if events else self._untraced(1))[0]
-            if kind == "policy" and entry[0] == "action" and self.next_action() == entry[1]:
+            if [kind, payload] == entry or (
+                kind == "policy" and entry[0] == "action" and self.next_action() == entry[1]
+            ):
                 return (self._traced(self._forward, 1) if events else self._untraced(1))[0]
             raise WouldBranch(
                 "would_branch",

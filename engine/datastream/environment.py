@@ -260,7 +260,6 @@ class StreamExecutionEnvironment:
             exclude_ended=self._exclude_ended,
             at_least_once=self._checkpoints.mode == CheckpointingMode.AT_LEAST_ONCE,
             checkpoint_interval=self._checkpoint_interval,
-            watermark_interval=self._config.auto_watermark_interval or None,
         )
 
     def execute(self, job_name: str = "job") -> JobExecutionResult:

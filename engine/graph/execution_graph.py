@@ -25,7 +25,6 @@ class ChannelPlan(NamedTuple):
     edge: int
     sender: str
     receiver: str
-    receiver_index: int
     gate: int
 
 
@@ -79,5 +78,5 @@ def expand(job: JobGraph, parallelism: dict[str, int]) -> ExecutionGraph:
                 if name in used:
                     name = f"{name}#{number}"
                 used.add(name)
-                channels.append(ChannelPlan(name, number, start, end, receiver, edge.gate))
+                channels.append(ChannelPlan(name, number, start, end, edge.gate))
     return ExecutionGraph(dict(parallelism), partitioners, subtasks, channels)

@@ -20,7 +20,7 @@ class Vertex:
     """One operator.
 
     make: (context, splits of this subtask, result log) -> the operator instance; what it does not need it ignores.
-    redistribute: how a snapshot's parts are spread over another parallelism.
+    redistribute: (parts of all old subtasks, owner(canonical key) -> new index, new parallelism) -> parts of the new ones.
     brief: value -> at most 8 characters for the picture, or None.
     """
 
@@ -59,14 +59,19 @@ class Edge:
 
 @dataclass
 class JobGraph:
-    """Operators, edges, and the settings that belong to the job."""
+    """Operators, edges, and the settings that belong to the job.
+
+    buffers: records and watermarks that a channel has room for, 1 or more.
+    checkpoint_interval: ms of the clock between two checkpoints, or None for those on command only.
+    restart_attempts: how many failures by an exception are followed by a restart.
+    exclude_ended: an input that has ended is left out of event time, instead of counting as its end.
+    """
 
     name: str
     vertices: list[Vertex] = field(default_factory=list)
     edges: list[Edge] = field(default_factory=list)
     buffers: int = DEFAULT_BUFFERS
     checkpoint_interval: int | None = None
-    watermark_interval: int | None = None
     restart_attempts: int = 3
     exclude_ended: bool = False
     at_least_once: bool = False

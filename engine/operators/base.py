@@ -120,10 +120,6 @@ class Operator:
         return ()
 
 
-Redistribute = Callable[[list[Any], Callable[[Any], int], int], list[Any]]
-"""(parts of all old subtasks, owner(canonical key) -> new index, new parallelism) -> parts of the new subtasks."""
-
-
 def keep_nothing(parts: list[Any], owner: Callable[[Any], int], parallelism: int) -> list[Any]:
     """The redistribution of an operator without state."""
     return [None] * parallelism

@@ -38,7 +38,6 @@ class Writer:
         self.wake = asyncio.Event()
         self.task: asyncio.Task[None] | None = None
         self.writing = False
-        self.transactions = 0
 
     async def commit(self, growth: Growth) -> None:
         """Returns once it is on the disk. Raises Conflict, or RunError not_saved."""
@@ -71,7 +70,6 @@ class Writer:
             for _, done in batch:
                 settle(done, RunError("not_saved"))
             return
-        self.transactions += 1
         for growth, done in batch:
             settle(done, Conflict() if growth.run_id in written.conflicts else None)
 

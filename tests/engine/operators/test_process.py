@@ -226,10 +226,6 @@ def test_a_deleted_timer_does_not_fire_and_can_be_set_again():
 
 
 def test_a_result_of_a_timer_comes_before_the_watermark_that_fired_it():
-    class Sees(MapFunction):
-        def map(self, value):
-            return value
-
     def build(env):
         stream = env.from_splits([SplitData("s", [("a", 1), ("a", 50)])], in_order(), "source")
         keyed = stream.key_by(lambda value: value[0]).process(Reminds())
