@@ -5,6 +5,7 @@
 
 import * as wire from "./protocol.js";
 import { receive } from "./messages.js";
+import { createQuestions } from "./questions.js";
 
 const MOST_QUEUED = 12;
 const ANSWER_WITHIN = 15_000;
@@ -21,11 +22,15 @@ export function createDriver({ store, transport, post, go, copy }) {
   let late = 0;
   let later = [];
 
-  const at = () => {
+  const newRef = () => {
     ref += 1;
-    const { head, position } = store.state;
-    return { ref, head, position };
+    return ref;
   };
+  const at = () => {
+    const { head, position } = store.state;
+    return { ref: newRef(), head, position };
+  };
+  const questions = createQuestions({ store, send: transport.send, newRef });
 
   /** Sends a request that will be answered by `done`, `branched` or `error`. */
   function request(build) {
@@ -83,7 +88,11 @@ export function createDriver({ store, transport, post, go, copy }) {
 
   const local = {
     select: ({ selection }) => store.set({ selection }),
-    point: ({ subtask }) => store.set({ pointed: subtask }),
+    point: ({ item }) => store.set({ pointed: item ?? null }),
+    ask: ({ question }) => questions.ask(question),
+    forget: () => questions.drop("question"),
+    lineage: ({ element, label }) => questions.ask({ kind: "lineage", element, label }),
+    forget_lineage: () => questions.drop("lineage"),
     select_checkpoint: ({ checkpoint }) => store.set({ checkpoint }),
     dismiss: () => store.set({ error: null }),
     show_table: ({ shown }) => store.set({ tableShown: shown }),
@@ -155,12 +164,14 @@ export function createDriver({ store, transport, post, go, copy }) {
   }
 
   function onMessage(message) {
+    if (questions.onMessage(message)) return;
     const { outOfStep, ...patch } = receive(store.state, message);
     if (outOfStep) {
       transport.send(wire.seek(at(), message.to));
       return;
     }
     store.set(patch);
+    questions.moved();
     if (message.type === "error" && message.ref !== null) settle(message.ref);
     if (message.type === "done") settle(message.ref);
     if (message.type === "branched") {
@@ -176,6 +187,7 @@ export function createDriver({ store, transport, post, go, copy }) {
   function onStatus(status, detail) {
     store.set({ connection: { status, detail } });
     if (status === "lost") {
+      questions.lost();
       waiting = null;
       queued = 0;
       store.set({ play: { ...store.state.play, state: "paused", why: "" } });

@@ -92,6 +92,16 @@ export const dayTime = (value) => `${day(value)} ${time(value)}`.trim();
 /** [start, end) of a window: "19:00–20:00", "7 Feb 23:00–0:00". */
 export const span = (window) => (window ? `${dayTime(window[0])}–${time(window[1])}` : "");
 
+const UNITS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 5e3, 15e3, 6e4, 3e5, 9e5, 18e5, 36e5, 72e5, 108e5, 216e5, 432e5, 864e5];
+
+const FINEST_CLOCK_UNIT = 15 * MINUTE;
+
+/** The distance of ticks on an axis of event time from `low` to `high`: about three of them. */
+export function axisUnit(low, high, most = 3) {
+  const least = isPlain(low) ? 1 : FINEST_CLOCK_UNIT;
+  return UNITS.find((size) => size >= least && (high - low) / size <= most) ?? Math.ceil((high - low) / most / DAY) * DAY;
+}
+
 /** "1 step", "2 steps". */
 export const count = (n, one, many = `${one}s`) => `${number(n)} ${n === 1 ? one : many}`;
 

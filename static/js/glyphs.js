@@ -1,7 +1,7 @@
 // The shapes of what travels, once as SVG (at rest) and once on a canvas (moving), from the same numbers.
 //
 // A record is a disc with its key's code, a result a stadium with key and value, a watermark a pentagon that points
-// downstream, a barrier a bar as high as the lane with its number on a flag, the end of input a square. Everything is
+// downstream, a status the same pentagon hollow (dashed where it says idle), a barrier a bar as high as the lane with its number on a flag, the end of input a square. Everything is
 // drawn about (0, 0). `down` is true where the flow is from top to bottom: the shape stays, its direction turns.
 
 import { html, raw } from "./svg.js";
@@ -53,6 +53,7 @@ export function markOf(element, result = false) {
   if (kind === "watermark") return { kind, label: watermark(element.timestamp), title: titleOf(element) };
   if (kind === "barrier") return { kind, label: String(element.checkpoint), title: titleOf(element) };
   if (kind === "end") return { kind, label: "", title: titleOf(element) };
+  if (kind === "status") return { kind, label: element.text, title: titleOf(element) };
   const shape = result && element.brief ? "result" : "record";
   const key = element.key ?? (result ? keyIn(element.text) : null);
   if (key === null && shape === "record") return { kind: shape, ...keyStyle(null), code: codeOf(element.brief ?? ""), label: "", title: titleOf(element) };
@@ -72,6 +73,7 @@ export function titleOf(element) {
   if (element.kind === "watermark") return `watermark ${watermarkInWords(element.timestamp)}`;
   if (element.kind === "barrier") return `barrier of checkpoint ${element.checkpoint}`;
   if (element.kind === "end") return "end of input";
+  if (element.kind === "status") return element.text === "idle" ? "status idle: its sender fell silent and holds no watermark back" : "status active: its sender woke up";
   const at = element.timestamp === null ? "" : `, at ${moment(element.timestamp)}`;
   return `record ${element.key === null ? "" : `${element.key}: `}${element.text}${at}`;
 }
@@ -81,6 +83,7 @@ export function nameOf(element) {
   if (element.kind === "watermark") return `watermark ${watermark(element.timestamp)}`;
   if (element.kind === "barrier") return `barrier ${element.checkpoint}`;
   if (element.kind === "end") return "end of input";
+  if (element.kind === "status") return `status ${element.text}`;
   return element.key === null ? `record ${element.brief || time(element.timestamp)}` : `record ${element.key}`;
 }
 
@@ -95,7 +98,8 @@ export function lengthOf(mark, down = false) {
   switch (mark.kind) {
     case "record": return 17;
     case "result": return down ? 17 : stadium(mark) + 1;
-    case "watermark": return down ? 17 : pentagon(mark);
+    case "watermark":
+    case "status": return down ? 17 : pentagon(mark);
     case "barrier": return down ? 15 : flag(mark) + 5;
     case "more": return down ? 14 : 19;
     default: return 12;
@@ -114,7 +118,8 @@ function shape(mark, down) {
       const half = `M${left + 17},-8H${left + 8}a8,8 0 0 0 0,16H${left + 17}Z`;
       return { body: half, outline, text: mark.code, x: left + 9, y: 0.3, value: mark.label, valueX: left + 17 + (w - 18) / 2 };
     }
-    case "watermark": {
+    case "watermark":
+    case "status": {
       const h = pentagon(mark) / 2;
       return down
         ? { body: `M${-h},-8H${h}V3L0,8.5L${-h},3Z`, text: mark.label, x: 0, y: -2.2 }
@@ -137,6 +142,7 @@ const CLASSES = {
   record: (mark) => `g-key ${keyClass(mark)}`,
   result: (mark) => `g-key ${keyClass(mark)}`,
   watermark: () => "g-time",
+  status: ({ label }) => `g-status${label === "idle" ? " g-idle" : ""}`,
   barrier: () => "g-barrier",
   more: () => "g-more",
   end: () => "g-end",
@@ -161,7 +167,7 @@ export function tick(mark, size, down = false) {
   const h = size / 2;
   const kind = CLASSES[mark.kind](mark);
   if (mark.kind === "record" || mark.kind === "result") return raw(`<circle class="${kind}" r="${h * 0.9}"/>`);
-  if (mark.kind === "watermark") {
+  if (mark.kind === "watermark" || mark.kind === "status") {
     return raw(`<path class="${kind}" d="${down ? `M${-h},${-h}H${h}L0,${h}Z` : `M${-h},${-h}L${h},0L${-h},${h}Z`}"/>`);
   }
   if (mark.kind === "barrier") {

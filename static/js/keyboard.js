@@ -5,7 +5,9 @@ const TYPING = "input:not([type=range]):not([type=checkbox]), textarea, select, 
 /** `on(name)` is called with what a key means; `enabled()` says whether single keys are on. */
 export function listen(document, { on, enabled }) {
   document.addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || !enabled()) return;
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Escape" && !event.target.closest?.("dialog, .popover")) on("clear");
+    if (!enabled()) return;
     if (event.target.matches?.(TYPING) || event.target.closest?.("dialog, .popover")) return;
     const meaning = meaningOf(event);
     if (!meaning) return;
@@ -17,7 +19,7 @@ export function listen(document, { on, enabled }) {
 const KEYS = {
   ArrowRight: "step", ArrowLeft: "back", u: "until", f: "faults", "?": "keys", "[": "rail", "]": "inspector",
   // The same on keyboards where brackets need a second hand.
-  i: "rail", p: "inspector", l: "table",
+  i: "rail", p: "inspector", t: "table", l: "lineage",
 };
 
 function meaningOf(event) {
@@ -35,7 +37,9 @@ export const HELP = [
   [["1", "–", "9"], "take that action"],
   [["u"], "run until…"],
   [["f"], "faults"],
-  [["l"], "the picture as a table"],
+  [["l"], "where the selected or the last result came from"],
+  [["Escape"], "clear that"],
+  [["t"], "the picture as a table"],
   [["[", "i"], "instructions"],
   [["]", "p"], "inspector"],
   [["Tab", "← → ↑ ↓"], "on the stage: between subtasks and channels"],

@@ -11,6 +11,8 @@ import { post } from "./post.js";
 import { setTimes } from "./format.js";
 import { setKeys } from "./glyphs.js";
 import { settings } from "./settings.js";
+import { resultToTrace } from "./selectors.js";
+import { startTrail } from "./trail.js";
 import * as stage from "./panels/stage_panel.js";
 import * as table from "./panels/table_panel.js";
 import * as caption from "./panels/caption_panel.js";
@@ -56,6 +58,9 @@ const store = createStore({
   error: null,
   selection: { subtask: firstChoice(preview.view), channel: null },
   pointed: null,
+  trail: startTrail(preview.step),
+  question: null,
+  lineage: null,
   checkpoint: null,
   tableShown: false,
   projector: settings.read("projector") === "on",
@@ -133,6 +138,13 @@ document.addEventListener("click", (event) => {
   if (button) foldAndKeep(button.dataset.fold);
 });
 
+function traceResult() {
+  const { view, selection, lineage } = store.state;
+  const result = resultToTrace(view, selection);
+  if (lineage) send({ type: "forget_lineage" });
+  else if (result) send({ type: "lineage", ...result });
+}
+
 listen(document, {
   enabled: () => settings.read("keys") !== "off" && !byId("keys").open,
   on(meaning) {
@@ -144,6 +156,9 @@ listen(document, {
     } else if (name === "until" || name === "faults") transportPanel.openMenu(name);
     else if (name === "keys") byId("keys").showModal();
     else if (name === "rail" || name === "inspector") foldAndKeep(name);
+    else if (name === "clear") {
+      if (store.state.lineage) send({ type: "forget_lineage" });
+    } else if (name === "lineage") traceResult();
     else if (name === "table") send({ type: "show_table", shown: !store.state.tableShown });
     else send({ type: name });
   },

@@ -1,6 +1,7 @@
 // What each message of the server makes of the state: (state, message) -> patch. Pure; nothing is sent from here.
 
 import { applySteps } from "./apply_event.js";
+import { followTrail, jumpTrail, startTrail } from "./trail.js";
 
 const SENTENCES_KEPT = 20_000;
 
@@ -17,7 +18,7 @@ const movedOn = ({ play }) => (play.why ? { play: { ...play, why: "" } } : {});
 const RECEIVERS = {
   welcome(state, { run, time_zone_minutes: zone }) {
     const patch = { run, head: run.head, zone };
-    if (!state.run || state.run.id !== run.id) patch.marks = [];
+    if (!state.run || state.run.id !== run.id) Object.assign(patch, { marks: [], trail: startTrail(run.position), question: null, lineage: null });
     return patch;
   },
 
@@ -27,6 +28,7 @@ const RECEIVERS = {
       before: null,
       last: { step, say, action: null, events: [] },
       position: step,
+      trail: jumpTrail(state.trail, step),
       head,
       actions: actions ?? state.actions,
       log: say && step > 0 ? remember(state.log, [[step, say]]) : state.log,
@@ -50,8 +52,9 @@ const RECEIVERS = {
       before,
       last,
       position: last.step,
+      trail: followTrail(state.trail, steps),
       log: remember(state.log, steps.map((one) => [one.step, one.say])),
-      ...(view.graph === state.view.graph ? {} : keepSelection(state, view)),
+      ...(view.graph === state.view.graph ? {} : { lineage: null, question: null, ...keepSelection(state, view) }),
     };
   },
 

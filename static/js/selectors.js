@@ -1,6 +1,8 @@
 // Questions to a view, answered without a page: who holds the watermark back, what is full, why a window has not fired.
 
-import { day, isPlain, list, span, time, timeValue, watermark, watermarkDay, watermarkInWords } from "./format.js";
+import { axisUnit, day, list, span, time, timeValue, watermark, watermarkDay, watermarkInWords } from "./format.js";
+
+export { lateAt, trackAt } from "./trail.js";
 
 export const outputsOf = (view, id) => Object.keys(view.channels).filter((name) => view.channels[name].from === id);
 export const inputsOf = (view, id) => Object.keys(view.subtasks[id].inputs);
@@ -43,9 +45,10 @@ function shortest(name, rivals) {
   return name;
 }
 
-/** Inputs whose watermark is the lowest of those that have not ended. Empty when nothing is known or all are equal. */
+/** Inputs whose watermark is the lowest of those that count: that have not ended and are not idle. Empty when nothing is known
+ *  or all are equal. */
 export function holders(subtask) {
-  const open = Object.entries(subtask.inputs).filter(([, input]) => !input.ended);
+  const open = Object.entries(subtask.inputs).filter(([, input]) => !input.ended && !input.idle);
   if (open.length < 2) return open.length && timeValue(open[0][1].watermark) > -Infinity ? [open[0][0]] : [];
   const lowest = Math.min(...open.map(([, input]) => timeValue(input.watermark)));
   const held = open.filter(([, input]) => timeValue(input.watermark) === lowest).map(([name]) => name);
@@ -67,14 +70,19 @@ export function liveCheckpoint(view) {
 export const acknowledged = (checkpoint) =>
   Object.values(checkpoint.subtasks).filter((part) => part.status === "acknowledged").length;
 
-/** State rows of a subtask that are windows, earliest end first. */
+/** Open windows of a subtask, one per key and span, earliest end first. Triggers and the like keep rows of their own. */
 export function openWindows(subtask) {
-  return Object.values(subtask.state).filter((row) => row.window).sort((a, b) => a.window[1] - b.window[1]);
+  const rows = new Map();
+  for (const row of Object.values(subtask.state)) {
+    if (!row.window) continue;
+    const name = `${row.key} ${row.window}`;
+    if (!rows.has(name) || row.name === "window-contents") rows.set(name, row);
+  }
+  return [...rows.values()].sort((a, b) => timeValue(a.window[1]) - timeValue(b.window[1]));
 }
 
-const UNITS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 5e3, 15e3, 6e4, 3e5, 9e5, 18e5, 36e5, 72e5, 108e5, 216e5, 432e5, 864e5];
-
-const FINEST_CLOCK_UNIT = 15 * 60_000;
+/** Whether a window has fired already and is only kept for late records. */
+export const isKept = (subtask, window) => timeValue(subtask.watermark) >= timeValue(window[1]) - 1;
 
 /** The event-time axis that all gauges share: [from, to, tick]. Rounded outwards, so that it moves rarely. */
 export function timeDomain(view) {
@@ -93,8 +101,7 @@ export function timeDomain(view) {
     for (const row of Object.values(subtask.state)) if (row.window) see(row.window[1]);
   }
   if (low > high) return null;
-  const least = isPlain(low) ? 1 : FINEST_CLOCK_UNIT;
-  const unit = UNITS.find((size) => size >= least && (high - low) / size <= 3) ?? Math.ceil((high - low) / 3 / 864e5) * 864e5;
+  const unit = axisUnit(low, high);
   const from = Math.floor(low / unit) * unit;
   return [from, Math.max(from + 3 * unit, Math.ceil((high + 1) / unit) * unit), unit];
 }
@@ -138,17 +145,42 @@ export function checkpointStatus(view, id) {
   }
 }
 
+/** "idle" or "paused" for a split that is, else "". */
+export const splitWord = (split) => (split.ended ? "" : split.paused ? "paused" : split.idle ? "idle" : "");
+
+/** Whether the job has shown a status: an idle input or split, or a status under way. */
+export const hasStatuses = (view) =>
+  Object.values(view.subtasks).some((one) => one.idle || Object.values(one.inputs).some((input) => input.idle) || Object.values(one.splits).some((split) => split.idle || split.paused)) ||
+  Object.values(view.channels).some((channel) => channel.queue.some((element) => element.kind === "status"));
+
+/** What `l` asks about: the first result in the selected channel, else the last that a sink has written. {element, label}, or null. */
+export function resultToTrace(view, { subtask, channel }) {
+  const queued = channel && emitsResults(view, view.channels[channel]?.from) ? view.channels[channel].queue.find((element) => element.kind === "record") : null;
+  if (queued) return { element: queued.id, label: queued.text };
+  const sinks = Object.keys(view.subtasks).filter((id) => view.subtasks[id].results.length);
+  const sink = sinks.includes(subtask) ? subtask : sinks[0];
+  if (!sink) return null;
+  const [index, text] = view.subtasks[sink].results.at(-1);
+  return { element: resultId(sink, index), label: text };
+}
+
+/** What the server calls a result that a sink has written. */
+export const resultId = (sink, index) => `${sink}#${index}`;
+
 /** A subtask in one sentence, for those who do not see the picture. */
 export function describeSubtask(view, id) {
   const subtask = view.subtasks[id];
   const parts = [id];
   if (subtask.status !== "running") parts.push(subtask.status);
   for (const split of Object.values(subtask.splits)) {
-    parts.push(`${split.name} ${split.ended ? "ended" : `at ${split.offset} of ${split.length}`}`);
+    parts.push(`${split.name} ${split.ended ? "ended" : `at ${split.offset} of ${split.length}`}${splitWord(split) ? `, ${splitWord(split)}` : ""}`);
   }
+  if (subtask.idle) parts.push("idle");
   parts.push(`watermark ${watermarkInWords(subtask.watermark)}`);
   const held = holders(subtask).map((name) => senderOf(name));
   if (held.length) parts.push(`held back by ${list(held)}`);
+  const silent = Object.entries(subtask.inputs).filter(([, input]) => input.idle && !input.ended).map(([name]) => senderOf(name));
+  if (silent.length) parts.push(`input from ${list(silent)} idle`);
   const status = checkpointStatus(view, id);
   if (status) parts.push(`checkpoint ${status.number}: ${status.kind === "waiting" ? "waiting for barriers" : status.text}`);
   const blocked = Object.entries(subtask.inputs).filter(([, input]) => input.blocked).map(([name]) => senderOf(name));
@@ -162,7 +194,7 @@ export function describeSubtask(view, id) {
 /** Why the earliest open window of a subtask has not fired: {title, sentence}, or null where none is open. */
 export function whyNotFired(view, id) {
   const subtask = view.subtasks[id];
-  const row = subtask && openWindows(subtask)[0];
+  const row = subtask && openWindows(subtask).find(({ window }) => !isKept(subtask, window));
   if (!row) return null;
   const end = row.window[1];
   const near = nearTo(end);

@@ -33,7 +33,7 @@ Impossible = LearnerMistake  # what the engine answers to a choice that it canno
 
 RESUME_STEPS_MAX = 500  # more than this, and a view is shorter
 RUN_UNTIL_STEPS_MAX = 20_000
-SHOWN_STEPS_MAX = 200  # a run_until over fewer steps is shown step by step
+SHOWN_STEPS_MAX = 1_000  # a run_until over fewer steps is shown step by step
 TRACED_STEPS = 64  # with events, at once: they take less than a slice
 NOTHING_MORE = "nothing more can happen"
 

@@ -83,9 +83,9 @@ def test_a_walk_by_keyboard_alone(viewer: Viewer) -> None:
     viewer.key("Enter")
     viewer.expect_step(2)
     assert "checkpoint 1" in viewer.sentence
-    viewer.key("l")
+    viewer.key("t")
     expect(page.locator("#table-panel")).to_be_visible()
-    viewer.key("l", "[", "]")
+    viewer.key("t", "[", "]")
     expect(page.locator("#app")).to_have_class("app rail-folded inspector-folded")
     viewer.key("i", "p")
     expect(page.locator("#app")).to_have_class("app")
@@ -96,13 +96,13 @@ def test_a_walk_by_keyboard_alone(viewer: Viewer) -> None:
 def test_single_keys_can_be_switched_off_and_are_inert_in_fields(viewer: Viewer) -> None:
     page = viewer.page
     page.get_by_label("Out-of-orderness bound").focus()
-    viewer.key("1", "l", "ArrowRight")
+    viewer.key("1", "t", "ArrowRight")
     viewer.expect_step(0)
     expect(page.locator("#table-panel")).to_be_hidden()
     page.click("[data-keys]")
     page.get_by_label("Single keys act on the run").uncheck()
     page.get_by_role("button", name="Close").click()
-    viewer.key("ArrowRight", "l")
+    viewer.key("ArrowRight", "t")
     page.wait_for_timeout(200)
     viewer.expect_step(0)
     expect(page.locator("#table-panel")).to_be_hidden()
@@ -111,7 +111,7 @@ def test_single_keys_can_be_switched_off_and_are_inert_in_fields(viewer: Viewer)
 def test_the_table_says_what_the_picture_shows(viewer: Viewer) -> None:
     viewer.key("ArrowRight", "ArrowRight")
     viewer.expect_step(2)
-    viewer.key("l")
+    viewer.key("t")
     text = viewer.page.inner_text("#table-panel")
     assert "source[0] → window[0]" in text
     assert "record " in text

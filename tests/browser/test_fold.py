@@ -14,8 +14,10 @@ from playwright.sync_api import Page
 
 from engine import ImpossibleAction, Policy, Recording
 from streamlab.runs import protocol
+from tests.engine.event_time.event_time_jobs import event_time_specs, make_event_time_job
 from tests.engine.jobs import POLICIES, commands, job_specs, make_job
 
+EXAMPLES = int(os.environ.get("STREAMLAB_FOLD_EXAMPLES", "25"))
 PLANS = st.lists(st.tuples(st.integers(0, 40), commands()), max_size=4)
 FOLD = """async (trace) => {
     const {start, steps, views} = JSON.parse(trace);
@@ -67,16 +69,25 @@ def wire(value: Any) -> Any:
     return json.loads(protocol.dumps(protocol.clean(value)))
 
 
-@settings(
-    max_examples=int(os.environ.get("STREAMLAB_FOLD_EXAMPLES", "25")),
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-)
+LAW = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@LAW
 @given(job_specs(), POLICIES, st.integers(0, 5), PLANS)
 def test_the_browser_folds_events_to_the_engines_view(
     modules: Page, spec: Any, policy: Any, seed: int, plan: Any
 ) -> None:
     trace = record(Recording(make_job(spec), Policy(*policy), seed), plan)
+    assert modules.evaluate(FOLD, trace) is None
+
+
+@LAW
+@given(event_time_specs(), POLICIES, st.integers(0, 5), PLANS)
+def test_it_does_so_with_everything_that_event_time_has(
+    modules: Page, spec: Any, policy: Any, seed: int, plan: Any
+) -> None:
+    """Statuses, waits, sessions that merge, timers on both clocks, paused splits."""
+    trace = record(Recording(make_event_time_job(spec), Policy(*policy), seed), plan)
     assert modules.evaluate(FOLD, trace) is None
 
 

@@ -36,10 +36,10 @@ function pointFrom(text, ids, send) {
     node.replaceWith(...parts.map((part) => (ids.includes(part) ? reference(part) : part)));
   }
   const point = ({ target }) => {
-    if (target.dataset?.subtask) send({ type: "point", subtask: target.dataset.subtask });
+    if (target.dataset?.subtask) send({ type: "point", item: target.dataset.subtask });
   };
   for (const on of ["mouseover", "focusin"]) text.addEventListener(on, point);
-  for (const off of ["mouseout", "focusout"]) text.addEventListener(off, () => send({ type: "point", subtask: null }));
+  for (const off of ["mouseout", "focusout"]) text.addEventListener(off, () => send({ type: "point", item: null }));
   text.addEventListener("click", ({ target }) => {
     if (target.dataset.subtask) send({ type: "select", selection: { subtask: target.dataset.subtask, channel: null } });
   });

@@ -1,6 +1,6 @@
 // The stage: operators as columns, subtasks as cards, every channel with its queue. One tab stop; arrow keys move inside.
 
-import { emitsResults, inputsOf, outputsOf, receiverOf, senderOf, stepFacts, timeDomain, describeSubtask, arrow } from "../selectors.js";
+import { emitsResults, hasStatuses, inputsOf, outputsOf, receiverOf, senderOf, stepFacts, timeDomain, describeSubtask, arrow } from "../selectors.js";
 import { html, keyedChildren, setHtml, svgElement } from "../svg.js";
 import { layoutFor } from "../layout.js";
 import { glyph, inline, nameOf, keyStyle } from "../glyphs.js";
@@ -33,9 +33,9 @@ let tell;
 export function mount(element, { store, send }) {
   read = () => store.state;
   tell = send;
-  setHtml(element, html`<div class="stage" id="stage" role="group" aria-label="Stage"><div class="stage-in"><svg class="under" aria-hidden="true">${HATCH}</svg><div class="heads" aria-hidden="true"></div><div class="items"></div><svg class="over" aria-hidden="true"></svg><canvas class="moving" aria-hidden="true"></canvas></div></div><ul class="legend" aria-label="Legend">${legend()}</ul>`);
+  setHtml(element, html`<div class="stage" id="stage" role="group" aria-label="Stage"><div class="stage-in"><svg class="under" aria-hidden="true">${HATCH}</svg><div class="heads" aria-hidden="true"></div><div class="items"></div><svg class="over" aria-hidden="true"></svg><canvas class="moving" aria-hidden="true"></canvas></div></div><ul class="legend" aria-label="Legend"></ul>`);
   const find = (selector) => element.querySelector(selector);
-  parts = { stage: find(".stage"), inside: find(".stage-in"), under: find(".under"), heads: find(".heads"), items: find(".items"), over: find(".over") };
+  parts = { stage: find(".stage"), inside: find(".stage-in"), under: find(".under"), heads: find(".heads"), items: find(".items"), over: find(".over"), legend: find(".legend") };
   parts.tokens = new TokensCanvas(find(".moving"));
   parts.stage.addEventListener("keydown", onKey);
   parts.stage.addEventListener("click", onClick);
@@ -52,7 +52,7 @@ export function mount(element, { store, send }) {
 }
 
 export function update(state, changes) {
-  if (!["view", "last", "selection", "pointed", "theme", "projector", "tableShown"].some((name) => changes.has(name))) return;
+  if (!["view", "last", "selection", "pointed", "lineage", "theme", "projector", "tableShown"].some((name) => changes.has(name))) return;
   if (changes.has("theme")) parts.tokens.repaint();
   render(state, changes.has("view"));
 }
@@ -70,17 +70,18 @@ function render(state, stepped) {
   if (moved) place(layout, view, zoom);
 
   const domain = timeDomain(view);
+  const origins = originsOf(state.lineage);
   for (const [id, card] of cards) {
     const box = layout.cards[id];
-    setHtml(card, cardHtml(view, id, { density: layout.density, vertical, width: box.width, facts, domain, before }));
-    card.className = `card ${layout.density.name}${facts.actors.has(id) ? " hot" : ""}${view.subtasks[id].status === "failed" ? " failed" : ""}${state.selection.subtask === id ? " selected" : ""}${state.pointed === id ? " pointed" : ""}`;
+    setHtml(card, cardHtml(view, id, { density: layout.density, vertical, width: box.width, facts, domain, before, origins }));
+    card.className = `card ${layout.density.name}${facts.actors.has(id) ? " hot" : ""}${view.subtasks[id].status === "failed" ? " failed" : ""}${state.selection.subtask === id ? " selected" : ""}${state.pointed === id ? " pointed" : ""}${origins?.cards.has(id) ? " traced" : ""}`;
     card.setAttribute("aria-label", describeSubtask(view, id));
     card.setAttribute("aria-pressed", String(state.selection.subtask === id));
   }
 
   const places = new Map();
   for (const [name, button] of lanes) {
-    drawChannel(name, { view, before, facts, layout, places, selected: state.selection.channel === name });
+    drawChannel(name, { view, before, facts, layout, places, selected: state.selection.channel === name, traced: state.lineage?.elements, pointed: state.pointed });
     button.setAttribute("aria-label", describeChannel(view, name));
     button.setAttribute("aria-pressed", String(state.selection.channel === name));
   }
@@ -88,10 +89,28 @@ function render(state, stepped) {
   drawn.layout = layout;
   drawn.places = places;
   describeStage(view);
+  showLegend(view);
   rove();
 }
 
-function drawChannel(name, { view, before, facts, layout, places, selected }) {
+let statusesSeen = false;
+
+/** The legend holds what this job has; once a status was seen, it stays. */
+function showLegend(view) {
+  statusesSeen ||= hasStatuses(view);
+  const results = view.graph.vertices.some((vertex) => vertex.results);
+  setHtml(parts.legend, html`${legend({ results, statuses: statusesSeen })}`);
+}
+
+/** Where the records of the shown lineage were read: {cards, offsets by split}, or null. */
+function originsOf(lineage) {
+  if (!lineage?.origins) return null;
+  const offsets = new Map();
+  for (const { split, offset } of lineage.origins) offsets.set(split, [...(offsets.get(split) ?? []), offset]);
+  return { cards: new Set([...offsets.keys()].map((split) => split.slice(0, split.indexOf("/")))), offsets };
+}
+
+function drawChannel(name, { view, before, facts, layout, places, selected, traced, pointed }) {
   const channel = layout.channels[name];
   const { queue, from, to } = view.channels[name];
   const blocked = view.subtasks[to].inputs[name]?.blocked ?? false;
@@ -106,8 +125,9 @@ function drawChannel(name, { view, before, facts, layout, places, selected }) {
   setHtml(unders.get(name), underHtml(channel, { active, blocked, made, layout }));
   const [ports, waiting] = overs.get(name).children;
   setHtml(ports, portsHtml(channel, { active, blocked, layout }));
-  setHtml(waiting, queueHtml(channel, [...at, ...lost], layout));
+  setHtml(waiting, queueHtml(channel, [...at, ...lost], layout, { traced, pointed }));
   lanes.get(name).classList.toggle("selected", selected);
+  lanes.get(name).classList.toggle("pointed", pointed === name);
 }
 
 /** Puts cards, lanes and headings where a new layout wants them. */
@@ -194,7 +214,16 @@ function onClick(event) {
   const item = event.target.closest("[data-subtask], [data-channel]");
   if (!item) return;
   const { subtask, channel } = item.dataset;
+  const token = event.target.closest(".token");
+  if (token) traceToken(channel, token.dataset.element);
   tell({ type: "select", selection: subtask ? { subtask, channel: null } : { subtask: read().selection.subtask, channel } });
+}
+
+/** A result that is clicked tells where it came from. */
+function traceToken(channel, id) {
+  const { view } = read();
+  const element = view.channels[channel].queue.find((one) => one.id === id);
+  if (element?.kind === "record" && emitsResults(view, view.channels[channel].from)) tell({ type: "lineage", element: id, label: element.text });
 }
 
 const SIDEWAYS = { ArrowLeft: "left", ArrowRight: "right", ArrowUp: "up", ArrowDown: "down" };
@@ -247,17 +276,18 @@ function describeChannel(view, name) {
   return `Channel ${arrow(name)}${blocked}: ${words.length ? words.join(", ") : "empty"}`;
 }
 
-function legend() {
+function legend({ results, statuses }) {
   const swatch = (width, height, body) => html`<svg width="${width}" height="${height}" viewBox="${-width / 2} ${-height / 2} ${width} ${height}" aria-hidden="true">${body}</svg>`;
   const disc = { kind: "record", ...keyStyle("UA") };
   return [
-    [inline(disc), "record with its key"],
-    [inline({ ...disc, kind: "result", label: "3" }), "result"],
+    [inline(disc), "record and key"],
+    results && [inline({ ...disc, kind: "result", label: "3" }), "result"],
     [inline({ kind: "watermark", label: "20:05" }), "watermark"],
+    statuses && [inline({ kind: "status", label: "idle" }), "idle sender"],
     [inline({ kind: "barrier", label: "3" }), "barrier"],
     [inline({ kind: "end", label: "" }), "end of input"],
     [swatch(22, 14, html`<rect class="lane blocked" x="-11" y="-7" width="22" height="14" rx="2"/>`), "blocked"],
     [swatch(18, 18, html`<g class="ghost">${glyph({ kind: "record", code: "", hue: null })}</g>`), "just taken"],
     [swatch(20, 20, html`<circle class="halo" r="8.5"/>`), "just made"],
-  ].map(([picture, text]) => html`<li>${picture}${text}</li>`);
+  ].filter(Boolean).map(([picture, text]) => html`<li>${picture}${text}</li>`);
 }

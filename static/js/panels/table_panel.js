@@ -1,6 +1,6 @@
 // The picture as tables: every subtask and every channel with its queue, for those who do not see the stage.
 
-import { arrow, checkpointStatus, holders, openWindows, senderOf } from "../selectors.js";
+import { arrow, checkpointStatus, holders, openWindows, senderOf, splitWord } from "../selectors.js";
 import { html, setHtml } from "../svg.js";
 import { nameOf } from "../glyphs.js";
 import { list, watermark, watermarkInWords } from "../format.js";
@@ -26,8 +26,8 @@ export function update({ view, tableShown, selection }, changes) {
 
 function subtaskRow(view, id, selection) {
   const one = view.subtasks[id];
-  const splits = Object.values(one.splits).map((split) => `${split.name} ${split.ended ? "ended" : `${split.offset} of ${split.length}`}`);
-  return html`<tr><th scope="row"><button type="button" data-subtask="${id}" aria-pressed="${String(selection.subtask === id)}">${id}</button></th><td>${one.status}${splits.length ? html`, ${splits.join(", ")}` : ""}</td><td class="num">${watermarkInWords(one.watermark)}</td><td>${list(holders(one).map(senderOf))}</td><td>${checkpointStatus(view, id)?.text ?? ""}</td><td class="num">${one.key_groups ? `${one.key_groups[0]}–${one.key_groups[1]}` : ""}</td><td class="num">${one.key_groups ? openWindows(one).length : ""}</td><td class="num">${one.key_groups ? one.late : ""}</td></tr>`;
+  const splits = Object.values(one.splits).map((split) => `${split.name} ${split.ended ? "ended" : `${split.offset} of ${split.length}`}${splitWord(split) ? ` ${splitWord(split)}` : ""}`);
+  return html`<tr><th scope="row"><button type="button" data-subtask="${id}" aria-pressed="${String(selection.subtask === id)}">${id}</button></th><td>${one.status}${one.idle ? ", idle" : ""}${splits.length ? html`, ${splits.join(", ")}` : ""}</td><td class="num">${watermarkInWords(one.watermark)}</td><td>${list(holders(one).map(senderOf))}</td><td>${checkpointStatus(view, id)?.text ?? ""}</td><td class="num">${one.key_groups ? `${one.key_groups[0]}–${one.key_groups[1]}` : ""}</td><td class="num">${one.key_groups ? openWindows(one).length : ""}</td><td class="num">${one.key_groups ? one.late : ""}</td></tr>`;
 }
 
 function channelRow(view, name) {
@@ -35,6 +35,6 @@ function channelRow(view, name) {
   const input = view.subtasks[channel.to].inputs[name];
   const words = channel.queue.slice(0, QUEUE_SHOWN).map(nameOf);
   if (channel.queue.length > QUEUE_SHOWN) words.push(`${channel.queue.length - QUEUE_SHOWN} more`);
-  const state = input?.blocked ? "blocked" : input?.ended ? "ended" : channel.queue.length >= channel.capacity ? "full" : "open";
+  const state = input?.blocked ? "blocked" : input?.ended ? "ended" : input?.idle ? "idle" : channel.queue.length >= channel.capacity ? "full" : "open";
   return html`<tr><th scope="row">${arrow(name)}</th><td class="num">${input ? watermark(input.watermark) : ""}</td><td>${state}</td><td class="text">${words.length ? words.join(", ") : "empty"}</td></tr>`;
 }

@@ -1,7 +1,7 @@
 // The inside of a subtask's card, as markup. Each gauge row stands on its lane's axis, so that queue, gate and gauge read
 // as one line; all gauges share one event-time axis, and one rule through all rows marks the minimum.
 
-import { checkpointStatus, creditOf, holders, openWindows, outputsOf, senderOf, shortName, vertexOf } from "../selectors.js";
+import { checkpointStatus, creditOf, holders, openWindows, outputsOf, senderOf, shortName, splitWord, vertexOf } from "../selectors.js";
 import { html, icons } from "../svg.js";
 import { keyStyle } from "../glyphs.js";
 import { count, number, timeValue, watermark, watermarkDay } from "../format.js";
@@ -41,21 +41,23 @@ function bars(blocked) {
 function sourceCard(view, id, context) {
   const subtask = view.subtasks[id];
   const { density } = context;
-  const splits = Object.values(subtask.splits);
+  const splits = Object.entries(subtask.splits);
   const shown = splits.slice(0, SPLITS_SHOWN);
-  return html`${head(view, id, context)}${shown.map((split) => splitHtml(split, density))}${
-    density.watermark ? html`<span class="row"><span>watermark</span>${time_(subtask.watermark)}</span>` : ""}${
+  return html`${head(view, id, context)}${shown.map(([id, split]) => splitHtml(split, density, context.origins?.offsets.get(id) ?? []))}${
+    density.watermark ? html`<span class="row"><span>watermark${subtask.idle ? html`, <em>idle</em>` : ""}</span>${time_(subtask.watermark)}</span>` : ""}${
     context.vertical ? creditRow(view, id) : html`<span class="outs">${outputsOf(view, id).map((name) => creditHtml(view.channels[name], density))}</span>`}`;
 }
 
 const time_ = (value) => html`<b class="num time${timeValue(value) === -Infinity ? " unknown" : ""}">${watermark(value)}</b>`;
 
-function splitHtml(split, density) {
+function splitHtml(split, density, origins) {
   const share = split.length ? (split.offset / split.length) * 100 : 0;
-  const tape = html`<svg class="tape" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true"><rect class="tape-all" x="0" y="2.5" width="100" height="5"/><rect class="tape-read" x="0" y="2.5" width="${share}" height="5"/><path class="tape-at" d="M${share},0V10"/></svg>`;
+  const word = splitWord(split);
+  const marks = origins.filter((offset) => offset < split.length).map((offset) => `M${((offset + 0.5) / split.length) * 100},1.5V8.5`).join("");
+  const tape = html`<svg class="tape${word ? " silent" : ""}" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true"><rect class="tape-all" x="0" y="2.5" width="100" height="5"/><rect class="tape-read" x="0" y="2.5" width="${share}" height="5"/><path class="tape-at" d="M${share},0V10"/>${marks && html`<path class="tape-origin" d="${marks}"/>`}</svg>`;
   if (density.name === "dense") return html`<span class="split dense">${tape}</span>`;
   const offset = html`<span class="num">${split.ended ? "end" : html`${number(split.offset)}<i>/${number(split.length)}</i>`}</span>`;
-  return html`<span class="split ${density.name}"><span class="split-name">${split.name}</span>${offset}${tape}</span>`;
+  return html`<span class="split ${density.name}"><span class="split-name">${split.name}${word ? html` <em>${word}</em>` : ""}</span>${offset}${tape}</span>`;
 }
 
 function creditHtml(channel, density) {
@@ -85,10 +87,10 @@ function operatorCard(view, id, context) {
   const inputs = Object.entries(subtask.inputs);
   const value = timeValue(subtask.watermark);
   const narrow = context.width < 150;
-  const by = value === -Infinity ? (context.width < 135 ? "unknown" : "not known yet") : held.size && !(narrow && rose !== undefined) ? `${narrow || (rose !== undefined && context.width < 175) ? "by" : "held by"} ${[...held].map((name) => shortName(view, senderOf(name))).join(", ")}` : "";
+  const by = subtask.idle ? html`<em>idle</em>` : value === -Infinity ? (context.width < 135 ? "unknown" : "not known yet") : held.size && !(narrow && rose !== undefined) ? `${narrow || (rose !== undefined && context.width < 175) ? "by" : "held by"} ${[...held].map((name) => shortName(view, senderOf(name))).join(", ")}` : "";
   const gauges = inputs.map(([name, input], i) => {
     const place = i === 0 ? "first" : i === inputs.length - 1 ? "last" : "";
-    return inputHtml(view, name, input, { ...context, held: held.has(name) || held.size === 0, now: value, place, only: inputs.length === 1 });
+    return inputHtml(view, name, input, { ...context, held: !input.idle && (held.has(name) || held.size === 0), now: value, place, only: inputs.length === 1 });
   });
   if (density.name === "dense") {
     return html`<span class="card-head"><b>${id}</b>${context.facts.failed === id || subtask.status !== "running" || checkpointStatus(view, id) ? statusHtml(view, id, context) : time_(subtask.watermark)}</span>${gauges}`;
@@ -112,11 +114,11 @@ function inputHtml(view, name, input, { density, domain, held, now, place, only,
   const ruleEnd = place === "last" || only ? middle + 7 : h;
   const svg = html`<svg class="gauge" viewBox="0 0 ${W} ${h}" preserveAspectRatio="none" aria-hidden="true"><path class="axis" d="M0,${middle}H${W}"/>${
     density.name === "dense" ? "" : html`<path class="axis-tick" d="${steps.map((at) => `M${at},${middle - 3}V${middle + 3}`).join("")}"/>`}${
-    value > -Infinity && html`<rect class="gauge-bar${held ? " low" : ""}" y="${middle - thick}" width="${x}" height="${2 * thick}"/>`}${
+    value > -Infinity && (input.idle && !input.ended ? html`<path class="gauge-idle" d="M0,${middle}H${x}"/>` : html`<rect class="gauge-bar${held ? " low" : ""}" y="${middle - thick}" width="${x}" height="${2 * thick}"/>`)}${
     was !== null && Number.isFinite(was) && x > scale(was) && html`<rect class="gauge-rise" x="${scale(was)}" y="${middle - 5}" width="${x - scale(was)}" height="10"/>`}${
     Number.isFinite(now) && html`<path class="gauge-now" d="M${scale(now)},${ruleTop}V${ruleEnd}"/>`}</svg>`;
   if (density.name === "dense") return html`<span class="in dense${input.blocked ? " blocked" : ""}">${svg}</span>`;
-  return html`<span class="in${held && value > -Infinity ? " low" : ""}${input.blocked ? " blocked" : ""}"><i>${shortName(view, senderOf(name))}</i>${svg}<b class="num">${input.ended ? "end" : watermark(input.watermark)}</b></span>`;
+  return html`<span class="in${held && value > -Infinity ? " low" : ""}${input.blocked ? " blocked" : ""}"><i>${shortName(view, senderOf(name))}</i>${svg}${input.ended ? html`<b class="num">end</b>` : input.idle ? html`<em>idle</em>` : html`<b class="num">${watermark(input.watermark)}</b>`}</span>`;
 }
 
 function footer(view, id, { density, vertical, width }) {

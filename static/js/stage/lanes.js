@@ -34,11 +34,22 @@ export function portsHtml(channel, { active, blocked, layout }) {
 const round = (n) => Math.round(n * 10) / 10;
 
 /** The queue of a channel. `lost` are elements that a failure destroyed in this step, shown once as outlines. */
-export function queueHtml(channel, places, layout) {
+export function queueHtml(channel, places, layout, { traced, pointed } = {}) {
   return html`${places.map((place) => {
     const { x, y } = pointBefore(channel, place.distance);
-    return html`<g class="${place.kind === "ghost" || place.kind === "lost" ? `ghost ${place.kind}` : "token"}" transform="translate(${round(x)},${round(y)})${scaleOf(layout)}"><title>${place.mark.title}</title>${shapeOf(place.mark, layout)}</g>`;
+    const ghost = place.kind === "ghost" || place.kind === "lost";
+    const ring = !ghost && (pointed === place.id ? "pointed-ring" : traced?.has(place.id) ? "traced-ring" : "");
+    return html`<g class="${ghost ? `ghost ${place.kind}` : "token"}" data-element="${place.id}" transform="translate(${round(x)},${round(y)})${scaleOf(layout)}"><title>${place.mark.title}</title>${ring && ringHtml(ring, place, layout)}${shapeOf(place.mark, layout)}</g>`;
   })}`;
+}
+
+/** Lineage of a selected result, or what a link points at. */
+function ringHtml(name, place, layout) {
+  const scale = layout.density.glyph || 1;
+  const along = place.length / scale / 2 + 2;
+  const across = layout.density.glyph ? 11 : 4;
+  const [w, h] = layout.vertical ? [across, along] : [along, across];
+  return html`<rect class="${name}" x="${round(-w)}" y="${round(-h)}" width="${round(2 * w)}" height="${round(2 * h)}" rx="${Math.min(w, h)}"/>`;
 }
 
 const scaleOf = ({ density }) => (density.glyph && density.glyph !== 1 ? raw(` scale(${density.glyph})`) : "");
