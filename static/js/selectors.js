@@ -70,10 +70,18 @@ export function liveCheckpoint(view) {
 export const acknowledged = (checkpoint) =>
   Object.values(checkpoint.subtasks).filter((part) => part.status === "acknowledged").length;
 
+const windowsKnown = new WeakMap();
+
 /** Open windows of a subtask, one per key and span, earliest end first. Triggers and the like keep rows of their own. */
 export function openWindows(subtask) {
+  let known = windowsKnown.get(subtask.state);
+  if (!known) windowsKnown.set(subtask.state, (known = windowsIn(subtask.state)));
+  return known;
+}
+
+function windowsIn(state) {
   const rows = new Map();
-  for (const row of Object.values(subtask.state)) {
+  for (const row of Object.values(state)) {
     if (!row.window) continue;
     const name = `${row.key} ${row.window}`;
     if (!rows.has(name) || row.name === "window-contents") rows.set(name, row);

@@ -1,13 +1,18 @@
 """Event time on the page: the chart, idle partitions, explanations, lineage; on the lab where an airport falls silent."""
 
+import json
 import re
 from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from engine import Recording
+from engine.datastream.extensions import SetIdle
+from streamlab.runs import protocol
 from tests.browser.conftest import PATIENCE, Viewer
 from tests.browser.test_access import SCREENS, grave_findings
+from tests.engine.event_time.event_time_jobs import make_event_time_job
 
 LAB = "/labs/silent-airport/"
 
@@ -381,3 +386,50 @@ def test_the_lab_is_offered_on_the_home_page(server: Any, page: Page) -> None:
     page.get_by_role("link", name="The airport that fell silent").click()
     page.wait_for_selector("html[data-ready=true]", state="attached", timeout=PATIENCE)
     expect(page.locator(".prose h1")).to_have_text("The airport that fell silent")
+
+
+# ---- the trail, from which the chart is drawn
+
+TRAIL = """async (trace) => {
+    const { followTrail, jumpTrail, startTrail, trackAt } = await import("/js/trail.js");
+    const { steps, subtasks } = JSON.parse(trace);
+    const told = (trail, at) => JSON.stringify(subtasks.map((id) => trackAt(trail, id, at)));
+    const end = steps.length;
+    const batch = followTrail(startTrail(0), steps);
+    let single = startTrail(0);
+    const seen = [told(single, 0)];
+    for (const step of steps) {
+        single = followTrail(single, [step]);
+        seen.push(told(single, step.step));
+    }
+    if (told(batch, end) !== seen[end]) return "batch";
+    // Going back shows what was shown then; going on from there leads to the same again.
+    for (const at of [end - 1, Math.floor(end / 2), 1]) {
+        const back = jumpTrail(single, at);
+        if (told(back, at) !== seen[at]) return `back at ${at}`;
+        single = followTrail(back, steps.slice(at));
+        if (told(single, end) !== seen[end]) return `on from ${at}`;
+    }
+    const jumped = jumpTrail(single, end + 5);
+    return [jumped.since, trackAt(jumped, subtasks[0], end + 5).points.length, end > 20];
+}"""
+
+
+ENTRIES = [("abc"[n % 3], (n * 37) % 90, n % 10) for n in range(40)]
+SESSIONS = {
+    "sources": [[ENTRIES[:14], [SetIdle(True), *ENTRIES[14:20]]], [ENTRIES[20:]]],
+    "source_parallelism": 2, "parallelism": 2, "bound": 5, "idleness": 0, "drift": None, "interval": 0,
+    "finished": "max", "middle": "window", "assigner": "session", "trigger": "default", "evictor": "none",
+    "contents": "list", "lateness": 5, "retract": False, "buffers": 4,
+}  # fmt: skip
+
+
+def test_a_trail_does_not_depend_on_batches_and_survives_going_back(modules: Page) -> None:
+    recording = Recording(make_event_time_job(SESSIONS))
+    steps = [
+        json.loads(protocol.encode_step(step.step, step.action, "", step.events))
+        for step in recording.step(400, events=True)
+    ]
+    subtasks = list(recording.view()["subtasks"])
+    answer = modules.evaluate(TRAIL, json.dumps({"steps": steps, "subtasks": subtasks}))
+    assert answer == [len(steps) + 5, 0, True]

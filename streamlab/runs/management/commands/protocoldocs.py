@@ -49,13 +49,14 @@ What `view` holds, and what folding the events keeps up to date.
 | `step`, `time` | steps taken; the engine's clock in integer microseconds |
 | `job` | `{name, state: running, stopping, restarting, finished or failed, attempt, reason}` |
 | `graph` | `{vertices: [{id, name, kind, detail, parallelism, max_parallelism, keyed, results, column}], edges: [{from, to, partitioner, detail, tag}]}` |
-| `subtasks` | by id such as `window[0]`: `{vertex, index, status, watermark, inputs, aligning, key_groups, splits, state, timers, late, skipped, read, written, results}` |
+| `subtasks` | by id such as `window[0]`: `{vertex, index, status, watermark, idle, inputs, aligning, key_groups, splits, state, timers, late, skipped, read, written, results}` |
 | `channels` | by id such as `source[0]>window[0]`: `{from, to, capacity, taken, queue: [element], ...}`, head first |
 | `checkpoints` | by number: `{kind, status, reason, triggered, ended, bytes, subtasks}` |
 | `messages` | between the coordinator and subtasks, under way |
 | `last_completed` | the checkpoint that a failure would restore, or null |
 
-Event times are integer milliseconds.
+Event times are integer milliseconds. An input says `watermark`, `idle`, `ended` and `blocked`; a split `offset`, `length`,
+`watermark`, `idle`, `paused` and `ended`; a timer `key`, `time` and `clock` ("event" or "processing").
 
 ## Actions
 
