@@ -302,10 +302,24 @@ class Runtime:
     def subtask_finished(self) -> None:
         if all(subtask.finished for subtask in self.deployment.subtasks.values()):
             self._abort_rescale("the job has finished")
-            self._set_state(FINISHED, "all input has been processed")
+            self._set_state(FINISHED, f"all input has been processed: {self._totals()}")
             self.clock.clear()
             self.readiness.nonempty &= ~self.deployment.timers
             self._update_clock_bit()
+
+    def _totals(self) -> str:
+        """What this attempt did with its input, as the end of a sentence."""
+        counts = dict.fromkeys(("records", "skipped", "late"), 0)
+        for subtask in self.deployment.subtasks.values():
+            for name in counts:
+                counts[name] += getattr(subtask.operator, name, 0)
+        sinks = {vertex.id for vertex in self.job.vertices if vertex.kind == "sink"}
+        written = sum(
+            log.cursor for name, log in self.logs.items() if name.rpartition("[")[0] in sinks
+        )
+        told = [f"{counts['records']:,} records read", f"{written:,} results written"]
+        told += [f"{counts[name]:,} {name}" for name in ("late", "skipped") if counts[name]]
+        return ", ".join(told)
 
     def _set_state(self, state: str, reason: str) -> None:
         self.state, self.reason = state, reason

@@ -45,6 +45,7 @@ def collect(
     """Append what a function yielded to the main output or to a side output."""
     if results is None:
         return
+    key = operator.state.key if isinstance(operator, KeyedOperator) else None
     remaining = iter(results)
     for result in islice(remaining, MOST_RESULTS):
         if type(result) is tuple and len(result) == 2 and isinstance(result[0], OutputTag):
@@ -52,7 +53,7 @@ def collect(
                 (0, by_value(result[1]), timestamp, None)
             )
         else:
-            out.append((0, by_value(result), timestamp, None))
+            out.append((0, by_value(result), timestamp, key))
     refuse_more(remaining, operator.context.subtask)
 
 

@@ -47,7 +47,7 @@ class ReduceOperator(KeyedOperator):
             else:
                 table[key] = stored(value)
                 value = by_value(value)
-            out.append((0, value, timestamp, None))
+            out.append((0, value, timestamp, key))
             if events is not None:
                 events.append(self.state.rows.put(STATE, key, value))
 

@@ -181,7 +181,7 @@ class TumblingWindowOperator(Operator):
         for key, results in fired:
             for result in results:
                 shared = type(result) in IMMUTABLE
-                out.append((0, result if shared else by_value(result), timestamp, None))
+                out.append((0, result if shared else by_value(result), timestamp, key))
             if events is not None:
                 timer = self._timer(key, window.start)
                 events.append(TimerFired(timer.subtask, timer.row, timer.key, timer.time))

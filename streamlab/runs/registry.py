@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 LEASE_SECONDS = 5
 ROUND_SECONDS = 1.0  # between two rounds of housekeeping
 EXPIRY_SECONDS = 3600.0  # between two looks for expired runs; the first is at the start
-IN_USE_SECONDS = 60.0  # a run that was used less long ago is not evicted for another
+IN_USE_SECONDS = 60.0  # a run that was used less long ago is evicted only where no other can go
 
 
 class Registry:
@@ -79,10 +79,15 @@ class Registry:
     # ---- room in memory ----------------------------------------------------------------------------
 
     async def make_room(self, newcomer: LiveRun) -> None:
-        """Raises RunError server_full when every run in memory is in use."""
+        """Raises RunError server_full when every run in memory is playing or being worked on.
+
+        A run that stands still can go even while somebody looks at it: the next use rebuilds it, and nobody can
+        keep others out by opening many.
+        """
         limit = settings.RUNS_LIVE_MAX
         while self.in_memory(newcomer) >= limit:
-            oldest = min(self.evictable(IN_USE_SECONDS), key=by_use, default=None)
+            candidates = self.evictable(IN_USE_SECONDS) or self.evictable(0)
+            oldest = min(candidates, key=by_use, default=None)
             if oldest is None:
                 raise RunError("server_full", limit=limit)
             await self.evict([oldest])

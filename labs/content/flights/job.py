@@ -56,29 +56,53 @@ class Scheduled(TimestampAssigner):
         return value.scheduled
 
 
+class Totals(NamedTuple):
+    """What a window holds: how many flights, and the sum of their delays in minutes."""
+
+    flights: int
+    delay: int
+
+    def __repr__(self) -> str:
+        many = "flight" if self.flights == 1 else "flights"
+        return f"{self.flights} {many}, {self.delay:+d} min"
+
+
+class Hour(NamedTuple):
+    """A result: a carrier's flights in the hour that begins then, and their mean delay in minutes."""
+
+    carrier: str
+    begins: str
+    flights: int
+    delay: float
+
+    def __repr__(self) -> str:
+        many = "flight" if self.flights == 1 else "flights"
+        return f"{self.carrier} {self.begins}: {self.flights} {many}, mean {self.delay:+.1f} min"
+
+
 class CountAndDelay(AggregateFunction):
-    """Accumulator: (number of flights, sum of delays in minutes)."""
+    """Flights and mean delay."""
 
-    def create_accumulator(self) -> tuple[int, int]:
-        return 0, 0
+    def create_accumulator(self) -> Totals:
+        return Totals(0, 0)
 
-    def add(self, value: Flight, accumulator: tuple[int, int]) -> tuple[int, int]:
-        return accumulator[0] + 1, accumulator[1] + value.delay
+    def add(self, value: Flight, accumulator: Totals) -> Totals:
+        return Totals(accumulator.flights + 1, accumulator.delay + value.delay)
 
-    def get_result(self, accumulator: tuple[int, int]) -> tuple[int, float]:
-        return accumulator[0], round(accumulator[1] / accumulator[0], 1)
+    def get_result(self, accumulator: Totals) -> tuple[int, float]:
+        return accumulator.flights, round(accumulator.delay / accumulator.flights, 1)
 
-    def merge(self, acc_a: tuple[int, int], acc_b: tuple[int, int]) -> tuple[int, int]:
-        return acc_a[0] + acc_b[0], acc_a[1] + acc_b[1]
+    def merge(self, acc_a: Totals, acc_b: Totals) -> Totals:
+        return Totals(acc_a.flights + acc_b.flights, acc_a.delay + acc_b.delay)
 
 
 class PerHour(ProcessWindowFunction):
-    """(carrier, when the hour starts, flights, mean delay)."""
+    """Puts the carrier and the hour to the result."""
 
     def process(self, key, context, elements):
         for flights, delay in elements:
             start = datetime.fromtimestamp(context.window().start / 1000, NEW_YORK)
-            yield key, f"{start:%m-%d %H:%M}", flights, delay
+            yield Hour(key, f"{start.day} Feb {start:%H:%M}", flights, delay)
 
 
 def build(env: StreamExecutionEnvironment, parameters: dict, data: str) -> None:
@@ -97,5 +121,7 @@ def build(env: StreamExecutionEnvironment, parameters: dict, data: str) -> None:
         .name("window")
         .set_parallelism(3)
     )
-    describe(per_hour, detail="tumbling 1 h, count and mean delay", brief=lambda result: result[2])
+    describe(
+        per_hour, detail="tumbling 1 h, count and mean delay", brief=lambda hour: str(hour.flights)
+    )
     per_hour.print().name("sink").set_parallelism(1)
