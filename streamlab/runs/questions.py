@@ -32,7 +32,8 @@ async def explain(live: "LiveRun", *, subtask: str, key: str, window: Any) -> An
             "step": recording.position,
             "facts": facts(recording.explain_window(subtask, key, span, live.times)),
         }
-        search = FiringSearch(recording, subtask, key, span)
+        async with live.registry.turns.turn():
+            search = FiringSearch(recording, subtask, key, span)
     await finish(live, search)
     return {**answer, "steps": search.steps}
 
@@ -51,7 +52,8 @@ async def lineage(live: "LiveRun", *, element: str) -> Answer:
     async with live.lock:
         recording = await live.ensure()
         step = recording.position
-        search = LineageSearch(recording)
+        async with live.registry.turns.turn():
+            search = LineageSearch(recording)
     await finish(live, search)
     origins = search.origins(element)
     if not origins:
