@@ -166,10 +166,7 @@ def _list(items: list[str]) -> str:
 
 def _state(event: e.StatePut, times: TimeFormat) -> str:
     if event.window is not None:
-        span = times.span(*event.window)
-        if event.name == "sessions":
-            return f"{event.key} has the session {span}"
-        return f"{event.key} in {span} is now {event.value}"
+        return f"{event.key} in {times.span(*event.window)} is now {event.value}"
     entry = f", entry {event.entry}," if event.entry is not None else ""
     return f"state {event.name} of {event.key}{entry} is now {event.value}"
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any, Protocol
 
-from engine.elements import MAX_TIMESTAMP
 from engine.errors import InvalidJob
 from engine.event_time.windows import TimeWindow
 from engine.values import text
@@ -312,10 +311,3 @@ def _positive(number: Any, what: str) -> int:
             mend="Use 1 or more.",
         )
     return number
-
-
-def cleanup_time(window: TimeWindow, lateness: int, event_time: bool) -> int:
-    """When a window's state can go, in ms of its clock: its last timestamp, plus the lateness in event time."""
-    if not event_time:
-        return window.max_timestamp()
-    return min(window.max_timestamp() + lateness, MAX_TIMESTAMP)

@@ -52,12 +52,7 @@ class TumblingWindows(WindowSpec):
 
     def __init__(self, size: int, offset: int = 0, event_time: bool = True) -> None:
         _check_size("A tumbling window", size)
-        if type(offset) is not int or abs(offset) >= size:
-            raise InvalidJob(
-                "window_offset",
-                f"The window offset {offset} ms is not smaller than the size {size} ms: abs(offset) < size must hold.",
-                mend="Take the offset modulo the size.",
-            )
+        _check_offset(offset, "size", size)
         self.size = size
         self.offset = offset
         self.event_time = event_time
@@ -68,17 +63,15 @@ class TumblingWindows(WindowSpec):
 
 
 class SlidingWindows(WindowSpec):
-    """Windows of one size that start every `slide` ms; a slide larger than the size leaves gaps."""
+    """Windows of one size that start every `slide` ms; a slide larger than the size leaves gaps.
+
+    size, slide > 0 and |offset| < slide, in ms.
+    """
 
     def __init__(self, size: int, slide: int, offset: int = 0, event_time: bool = True) -> None:
         _check_size("A sliding window", size)
         _check_size("The slide of a window", slide)
-        if type(offset) is not int or abs(offset) >= slide:
-            raise InvalidJob(
-                "window_offset",
-                f"The window offset {offset} ms is not smaller than the slide {slide} ms: abs(offset) < slide must hold.",
-                mend="Take the offset modulo the slide.",
-            )
+        _check_offset(offset, "slide", slide)
         self.size = size
         self.slide = slide
         self.offset = offset
@@ -153,6 +146,15 @@ def merge_windows(
         else:
             groups.append((window, [window]))
     return [group for group in groups if len(group[1]) > 1]
+
+
+def _check_offset(offset: Any, name: str, limit: int) -> None:
+    if type(offset) is not int or abs(offset) >= limit:
+        raise InvalidJob(
+            "window_offset",
+            f"The window offset {offset} ms is not smaller than the {name} {limit} ms: abs(offset) < {name} must hold.",
+            mend=f"Take the offset modulo the {name}.",
+        )
 
 
 def _check_size(what: str, size: Any) -> None:

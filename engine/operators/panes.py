@@ -20,7 +20,6 @@ from engine.event_time.composite_triggers import CompositeTrigger
 from engine.event_time.evictors import Evictor
 from engine.event_time.windows import SessionWindows, TimeWindow, WindowSpec, merge_windows
 from engine.operators.base import Context
-from engine.operators.keyed import EVENT
 from engine.operators.window import CONTENTS, SESSIONS, WindowContext, WindowOperator, no_timestamp
 from engine.operators.window_contents import Contents
 
@@ -265,16 +264,6 @@ class PaneWindowOperator(WindowOperator):
         gap = self.spec.gap if isinstance(self.spec, SessionWindows) else 0
         reach = gap if type(gap) is int else 0
         return window.max_timestamp() + self.lateness + 1 + reach
-
-    def _set_cleanup(self, window: TimeWindow) -> None:
-        when = self._cleanup_time(window)
-        if when < MAX_TIMESTAMP:
-            self.set_timer(EVENT, when, window)
-
-    def _delete_cleanup(self, window: TimeWindow) -> None:
-        when = self._cleanup_time(window)
-        if when < MAX_TIMESTAMP:
-            self.delete_timer(EVENT, when, window)
 
     def _clean(self, window: TimeWindow) -> None:
         super()._clean(window)

@@ -12,7 +12,7 @@ from typing import Any
 from engine.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, Element
 from engine.errors import InvalidJob
 from engine.event_time.evictors import Evictor
-from engine.event_time.triggers import EventTimeTrigger, Trigger, TriggerResult, cleanup_time
+from engine.event_time.triggers import EventTimeTrigger, Trigger, TriggerResult
 from engine.event_time.windows import SessionWindows, TimeWindow, WindowSpec, merge_windows
 from engine.events import RecordLate, WindowCleaned, WindowFired, WindowsMerged
 from engine.operators.base import Context
@@ -187,6 +187,7 @@ class WindowOperator(KeyedOperator):
         self.lateness = lateness
         self.late_tag = late_tag
         self.retract = retract
+        self.clock = EVENT if spec.event_time else PROCESSING
         self.late = 0
         self.silence = Silence()
         self.table = self.state.table(CONTENTS, "window")
@@ -347,10 +348,7 @@ class WindowOperator(KeyedOperator):
         else:
             result = trigger.on_processing_time(timestamp, window, self.key_and_window)
         self._react(result, window, out)
-        own_clock = EVENT if self.spec.event_time else PROCESSING
-        if clock == own_clock and timestamp == cleanup_time(
-            window, self.lateness, self.spec.event_time
-        ):
+        if clock == self.clock and timestamp == self._cleanup_time(window):
             self._clean(window)
 
     def _react(self, result: TriggerResult, window: TimeWindow, out: list[Element]) -> None:
@@ -422,15 +420,20 @@ class WindowOperator(KeyedOperator):
 
     # Cleaning up
 
+    def _cleanup_time(self, window: TimeWindow) -> int:
+        """When a window's state can go, in ms of its clock: its last timestamp, plus the lateness in event time."""
+        last = window.end - 1
+        return min(last + self.lateness, MAX_TIMESTAMP) if self.spec.event_time else last
+
     def _set_cleanup(self, window: TimeWindow) -> None:
-        when = cleanup_time(window, self.lateness, self.spec.event_time)
+        when = self._cleanup_time(window)
         if when < MAX_TIMESTAMP:
-            self.set_timer(EVENT if self.spec.event_time else PROCESSING, when, window)
+            self.set_timer(self.clock, when, window)
 
     def _delete_cleanup(self, window: TimeWindow) -> None:
-        when = cleanup_time(window, self.lateness, self.spec.event_time)
+        when = self._cleanup_time(window)
         if when < MAX_TIMESTAMP:
-            self.delete_timer(EVENT if self.spec.event_time else PROCESSING, when, window)
+            self.delete_timer(self.clock, when, window)
 
     def _clean(self, window: TimeWindow) -> None:
         self.silence.removed = True
