@@ -104,6 +104,7 @@ const POINTS = {
   fired: { row: 0, shape: (x, y) => `<rect class="mark-fired" x="${x - 3}" y="${y - 2.5}" width="6" height="5" rx="2.5"/>` },
   late: { row: 2, shape: (x, y) => `<g class="mark-late" transform="translate(${x},${y})"><circle r="3"/><path d="M-3.8,3.8L3.8,-3.8"/></g>` },
   failed: { row: 2, shape: (x, y) => `<path class="mark-failed" d="M${x - 3.5},${y - 3.5}l7,7M${x + 3.5},${y - 3.5}l-7,7"/>` },
+  warned: { row: 2, shape: (x, y) => `<path class="mark-warned" d="M${x},${y - 4}L${x + 4},${y + 3.5}H${x - 4}Z"/>` },
   restored: { row: 2, shape: (x, y) => `<path class="mark-restored" d="M${x},${y - 4}V${y + 4}M${x},${y - 4}h4M${x},${y + 4}h4"/>` },
   rescaled: { row: 2, shape: (x, y) => `<path class="mark-restored" d="M${x - 4},${y}L${x},${y - 4}L${x + 4},${y}L${x},${y + 4}Z"/>` },
 };
@@ -125,7 +126,7 @@ function marks(all, from, to, x, y, cut = 0) {
 }
 
 function titleOf(step, kind, text) {
-  const what = { fired: `windows up to ${dayTime(text)} fired`, late: "a record was late", failed: `${text} failed`, restored: "restarted", rescaled: "rescaled" }[kind];
+  const what = { fired: `windows up to ${dayTime(text)} fired`, late: "a record was late", failed: `${text} failed`, warned: `a warning of ${text}`, restored: "restarted", rescaled: "rescaled" }[kind];
   return `step ${step}: ${what}`;
 }
 
