@@ -22,6 +22,7 @@ from engine.events import ElementEmitted
 from engine.explain import open_windows
 from engine.narration import TimeFormat
 from engine.operators.split import SetIdle, SplitData
+from engine.searches import LineageSearch
 
 from .jobs import POLICIES, Collect, job_specs, make_job
 from .test_laws import LAWS
@@ -180,9 +181,9 @@ def test_every_open_window_has_an_explanation_at_every_step(spec, policy):
             break
 
 
-def origins_of_results(recording):
-    """The offsets of the records behind each result of the window."""
-    results = [
+def new_results(recording):
+    """The ids of the results that the window sends from here on."""
+    return [
         event.element.id
         for step in recording.step(200, events=True)
         for event in step.events
@@ -190,6 +191,11 @@ def origins_of_results(recording):
         and event.element.kind == "record"
         and event.channel.startswith("window")
     ]
+
+
+def origins_of_results(recording):
+    """The offsets of the records behind each result of the window."""
+    results = new_results(recording)
     return [[origin.offset for origin in recording.lineage(result)] for result in results]
 
 
@@ -204,3 +210,38 @@ def test_a_merged_session_comes_from_all_that_were_merged():
     sessions = EventTimeSessionWindows.with_gap(Time.milliseconds(5))
     recording = Recording(counting(entries, assigner=sessions, bound=20))
     assert origins_of_results(recording) == [[2], [0, 1, 3], [4]]
+
+
+def test_what_state_held_at_a_checkpoint_is_made_of_nothing_that_is_known():
+    entries = [value("x", 1), value("x", 2), value("x", 3), value("x", 30)]
+    driven = Recording(counting(entries), Policy("manual"))
+    read, take, pass_on = "read:source[0]/a", "take:source[0]>window[0]", "take:window[0]>out[0]"
+    for action in [read, take, take, read, take, take]:
+        driven.act(action)
+    driven.apply({"kind": "checkpoint"})
+    for action in ["trigger:source[0]", take, *[pass_on] * 3]:
+        driven.act(action)
+    for subtask in ("source", "window", "out"):
+        driven.act(f"ack:{subtask}[0]")
+    assert driven.view()["last_completed"] == 1
+    driven.apply({"kind": "fail", "subtask": "window[0]"})
+    recording = Recording(counting(entries), log=driven.log)
+    recording.seek(recording.head)
+    assert origins_of_results(recording) == [[2], [3]]
+
+
+def test_the_elements_behind_a_result_do_not_include_it():
+    recording = Recording(counting([value("x", 1), value("x", 30)]))
+    result = new_results(recording)[0]
+    search = LineageSearch(recording)
+    while not search.slice(3):
+        pass
+    assert search.elements(result) == ["source[0]>window[0]:0"]
+
+
+def test_lineage_of_a_long_run_is_refused():
+    recording = Recording(counting([value("x", 1), value("x", 30)]))
+    result = new_results(recording)[0]
+    assert recording.lineage(result, limit=recording.position)
+    with pytest.raises(LearnerMistake, match="more than"):
+        recording.lineage(result, limit=recording.position - 1)

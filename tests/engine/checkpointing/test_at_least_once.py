@@ -54,6 +54,16 @@ def test_a_record_behind_a_barrier_gets_into_the_snapshot_and_is_counted_again()
     assert count(recording) == "('k', 5)"
 
 
+def test_a_savepoint_aligns_in_every_mode():
+    recording = Recording(job(counter(CheckpointingMode.AT_LEAST_ONCE)), MANUAL)
+    recording.apply({"kind": "rescale", "operator": "count", "parallelism": 2})
+    act(recording, "trigger:source[0]", f"take:{A}")
+    assert recording.view()["subtasks"]["count[0]"]["aligning"] == {
+        "checkpoint": 1,
+        "received": [A],
+    }
+
+
 @pytest.mark.parametrize("mode", [CheckpointingMode.EXACTLY_ONCE, CheckpointingMode.AT_LEAST_ONCE])
 @LAWS
 @given(
