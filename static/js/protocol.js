@@ -5,9 +5,6 @@ export const VERSION = 1;
 /** Events that the browser lets the server send before it has drawn anything of them. */
 export const CREDIT = 4000;
 
-/** `play` at this rate or above means: as fast as the browser can read. */
-export const FASTEST = 1000;
-
 export const hello = (have, credit = CREDIT) => ({ type: "hello", protocol: VERSION, credit, have });
 export const credit = (n) => ({ type: "credit", n });
 export const step = (at, count = 1) => ({ type: "step", ...at, count });

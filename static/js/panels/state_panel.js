@@ -64,24 +64,18 @@ function changesOf(subtask, before) {
     if (!was) marks.set(row, ["+", null]);
     else if (was !== now && was.value !== now.value) marks.set(row, ["±", was.value]);
   }
-  for (const [row, was] of Object.entries(before.state)) if (!subtask.state[row] && was.name !== "sessions") removed.push([row, was]);
+  for (const [row, was] of Object.entries(before.state)) if (!subtask.state[row]) removed.push([row, was]);
   return { marks, removed };
 }
 
 /** Rows that a window keeps besides its contents, under the names that the engine gives them. */
 const shortState = (name) => (name === "window-contents" ? "contents" : name.replace(/^window-/, ""));
 
-/** The set of sessions only repeats the windows whose contents are listed. */
-function told(state) {
-  const full = new Set(Object.values(state).filter((row) => row.name === "window-contents").map((row) => `${row.key} ${row.window}`));
-  return ([, row]) => row.name !== "sessions" || !full.has(`${row.key} ${row.window}`);
-}
-
 const order = ([, a], [, b]) => (a.window?.[1] ?? 0) - (b.window?.[1] ?? 0) || a.key_group - b.key_group || (a.key === b.key ? (a.name < b.name ? 1 : -1) : a.key < b.key ? -1 : 1);
 
 function table(subtask, before, id, last) {
   const { marks, removed } = changesOf(subtask, before);
-  const rows = Object.entries(subtask.state).filter(told(subtask.state)).sort(order);
+  const rows = Object.entries(subtask.state).sort(order);
   const named = new Set([...rows, ...removed].map(([, row]) => row.name));
   const windowed = [...rows, ...removed].some(([, row]) => row.window) || !rows.length;
   const columns = { named: named.size > 1, windowed, id, subtask };

@@ -5,7 +5,9 @@ import { inline } from "../glyphs.js";
 import { rate as rateText, time, timeValue } from "../format.js";
 import { timeDomain } from "../selectors.js";
 
-const RATES = [0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 1000];
+/** The rate that means: as fast as the page reads. */
+const FASTEST = 1000;
+const RATES = [0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, FASTEST];
 
 let parts;
 let read;
@@ -74,7 +76,7 @@ export function update(state, changes) {
     disable(parts.play, playing(state) ? idle : over, "Play or pause (space)");
     setHtml(parts.play, playing(state) ? html`${icons.pause}<span>Pause</span><kbd>space</kbd>` : html`${icons.play}<span>Play</span><kbd>space</kbd>`);
     parts.speed.value = RATES.findIndex((rate) => rate >= state.play.rate);
-    parts.speed.setAttribute("aria-valuetext", state.play.rate >= 1000 ? "as fast as possible" : `${state.play.rate} steps per second`);
+    parts.speed.setAttribute("aria-valuetext", state.play.rate >= FASTEST ? "as fast as possible" : `${state.play.rate} steps per second`);
     parts.shown.textContent = rateText(state.play.rate);
   }
   for (const menu of [parts.until, parts.faults]) if (menu.open) fill(menu, state);
