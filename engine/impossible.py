@@ -63,7 +63,7 @@ def _why_not_rescale(runtime: Runtime, command: Rescale) -> str:
 
 def why_not(runtime: Runtime, slot: Slot) -> Reason:
     """Why a slot cannot be taken."""
-    if runtime.state == RESTARTING and slot.kind != "restart":
+    if runtime.state == RESTARTING:
         return "restarting", "the job is restarting", []
     if runtime.state in (FINISHED, FAILED):
         return runtime.state, f"the job has {runtime.state}", []

@@ -422,6 +422,14 @@ def test_run_until(breakpoint, matched):
         assert recording.run_until(breakpoint, 1) == matched, "it stopped at the very step"
 
 
+def test_a_watermark_passes_a_time_by_reaching_it():
+    recording, again = Recording(job(windows)), Recording(job(windows))
+    assert recording.run_until({"kind": "watermark_passes", "timestamp": 11}, 500)
+    reached = recording.view()["subtasks"]["window[0]"]["watermark"]
+    assert again.run_until({"kind": "watermark_passes", "timestamp": reached}, 500)
+    assert again.position == recording.position
+
+
 def test_run_until_has_a_limit_and_what_holds_already_takes_no_step():
     recording = Recording(job(windows))
     assert recording.run_until({"kind": "window_fires"}, 3) is None

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from engine import InvalidJob, Policy, Recording, fold
+from engine import ImpossibleAction, InvalidJob, Policy, Recording, fold
 from engine.datastream import (
     KeyedProcessFunction,
     MapFunction,
@@ -54,6 +54,8 @@ def test_a_failure_loses_channels_and_cancels_the_other_subtasks():
     assert view["channels"]["source[0]>map[0]"]["queue"] == []
     assert view["channels"]["source[0]>map[0]"]["taken"] == 1
     assert possible(recording) == ["restart"]
+    with pytest.raises(ImpossibleAction, match="the job is restarting"):
+        act(recording, "read:source[0]/collection")
 
 
 def test_a_function_that_raises_fails_its_subtask_with_what_it_said():
