@@ -2,6 +2,7 @@
 
 import functools
 import importlib.util
+import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 from engine import ENGINE_VERSION, Policy, Recording, StepTrace, digest
 from engine.datastream import StreamExecutionEnvironment
+from engine.errors import USER_ERRORS, InvalidJob, StreamLabError
 from engine.graph.job_graph import JobGraph
 from engine.narration import TimeFormat, narrate_step
 from labs.spec import LabSpec
@@ -23,7 +25,6 @@ POLICIES = {
     "seeded_random": "random",
     "manual": "manual",
 }
-JOB_NAME = "main job"
 GRAPHS_MAX = 32
 
 _graphs: OrderedDict[str, JobGraph] = OrderedDict()
@@ -44,9 +45,25 @@ def job_module(path: Path) -> ModuleType:
 
 
 def build_graph(lab: LabSpec, parameters: dict[str, Any]) -> JobGraph:
+    """The job that a lab declares. Raises InvalidJob, also for whatever its job.py raises."""
     env = StreamExecutionEnvironment()
-    job_module(lab.job_path).build(env, dict(parameters), str(lab.data_dir))
-    return env.get_job_graph(JOB_NAME)
+    try:
+        job_module(lab.job_path).build(env, dict(parameters), str(lab.data_dir))
+        return env.get_job_graph(lab.title)
+    except StreamLabError:
+        raise
+    except USER_ERRORS as error:
+        lines = [
+            frame.lineno
+            for frame in traceback.extract_tb(error.__traceback__)
+            if frame.filename == str(lab.job_path)
+        ]
+        raise InvalidJob(
+            "job_broken",
+            f"The job of this lab raised {type(error).__name__}: {error}.",
+            place=f"job.py, line {lines[-1]}" if lines else "job.py",
+            mend="Mend it; other labs are not touched by it.",
+        ) from error
 
 
 def graph_factory(lab: LabSpec, parameters: dict[str, Any]) -> Callable[[], JobGraph]:
