@@ -206,12 +206,13 @@ class TimerRemoved(NamedTuple):
 
 
 class TimerFired(NamedTuple):
-    """A timer fired."""
+    """A timer fired; `clock` and `time` as when it was set."""
 
     subtask: str
     row: str
     key: str
     time: int
+    clock: str
 
 
 class WindowFired(NamedTuple):

@@ -158,6 +158,13 @@ def _a(kind: str) -> str:
     return "An end" if kind == "end" else f"A {kind}"
 
 
+def _due(timer: e.TimerSet | e.TimerFired, times: TimeFormat) -> str:
+    """When a timer is due, on the clock on which it was set."""
+    if timer.clock == "event":
+        return times.show(timer.time)
+    return f"{on_clock(timer.time * 1000)} of the clock"
+
+
 def _list(items: list[str]) -> str:
     if len(items) > 6:
         items = [*items[:5], f"{len(items) - 5} more"]
@@ -232,9 +239,9 @@ _SENTENCES: dict[type[Any], Callable[[Any, TimeFormat], str]] = {
     ),
     e.StatePut: _state,
     e.StateRemoved: lambda v, t: f"A row of {v.subtask}'s state was removed",
-    e.TimerSet: lambda v, t: f"{v.subtask} set a timer for {v.key} at {t.show(v.time)}",
+    e.TimerSet: lambda v, t: f"{v.subtask} set a timer for {v.key} at {_due(v, t)}",
     e.TimerRemoved: lambda v, t: f"{v.subtask} deleted a timer",
-    e.TimerFired: lambda v, t: f"The timer of {v.key} at {t.show(v.time)} fired in {v.subtask}",
+    e.TimerFired: lambda v, t: f"The timer of {v.key} at {_due(v, t)} fired in {v.subtask}",
     e.WindowFired: lambda v, t: (
         f"{t.span(v.start, v.end)} fired for {v.key} in {v.subtask}: {v.text}"
     ),

@@ -106,7 +106,7 @@ class KeyedOperator(Operator):
         if self.trace.events is not None:
             row = self._timer_set(clock, timestamp, key, namespace).row
             self.trace.events.append(
-                TimerFired(self.context.subtask, row, text(original(key)), timestamp)
+                TimerFired(self.context.subtask, row, text(original(key)), timestamp, clock)
             )
         self.on_timer(clock, timestamp, namespace, out)
 

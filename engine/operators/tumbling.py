@@ -184,7 +184,9 @@ class TumblingWindowOperator(Operator):
                 out.append((0, result if shared else by_value(result), timestamp, key))
             if events is not None:
                 timer = self._timer(key, window.start)
-                events.append(TimerFired(timer.subtask, timer.row, timer.key, timer.time))
+                events.append(
+                    TimerFired(timer.subtask, timer.row, timer.key, timer.time, timer.clock)
+                )
                 joined = ", ".join(map(text, results))
                 events.append(
                     WindowFired(self.context.subtask, timer.key, window.start, window.end, joined)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from engine import Recording
 from engine.clock import Clock
+from engine.events import TimerFired
+from engine.narration import TimeFormat, narrate
 from engine.operators.split import SplitData
 
 from .small import MANUAL, act, in_order, job, possible, queue
@@ -56,3 +58,12 @@ def test_the_clock_moves_by_itself_only_when_nothing_else_can_happen():
         assert recording.next_action() != "clock"
         recording.step(1)
     assert recording.view()["time"] == 0
+
+
+def test_a_timer_of_the_clock_is_told_in_the_clock_s_time():
+    times = TimeFormat(zone_minutes=60, clock=True)
+    due = TimerFired("count[0]", "row", "x", 5_400_000, "processing")
+    assert narrate(due, times) == "The timer of x at 1 h 30 min of the clock fired in count[0]."
+    assert (
+        narrate(due._replace(clock="event"), times) == "The timer of x at 02:30 fired in count[0]."
+    )
