@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from engine.datastream.checks import check_integer
 from engine.datastream.functions import TimestampAssigner
 from engine.elements import MIN_TIMESTAMP
 from engine.errors import InvalidJob
@@ -288,14 +289,13 @@ class WatermarkStrategy:
                 place="for_bounded_out_of_orderness",
                 mend="Duration.of_minutes(5)",
             )
-        bound = max_out_of_orderness.milliseconds
-        if type(bound) is not int or bound < 0:
-            raise InvalidJob(
-                "bound",
-                f"The out-of-orderness bound must be an integer >= 0 ms, not {bound!r}.",
-                place="for_bounded_out_of_orderness",
-                mend="Use 0 or more.",
-            )
+        bound = check_integer(
+            "bound",
+            "The out-of-orderness bound",
+            max_out_of_orderness.milliseconds,
+            0,
+            unit=" ms",
+        )
         return WatermarkStrategy(WatermarkSpec(bound, None))
 
     @staticmethod

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from engine.datastream.checks import check_integer, check_max_parallelism, check_parallelism
 from engine.datastream.common import TypeInformation, WatermarkStrategy
 from engine.datastream.functions import KeySelector
 from engine.datastream.functions import Partitioner as PartitionerFunction
@@ -66,25 +67,11 @@ class Properties:
         return self
 
     def set_parallelism(self: Any, parallelism: int) -> Any:
-        if type(parallelism) is not int or parallelism < 1:
-            raise InvalidJob(
-                "parallelism",
-                f"Parallelism must be an integer of at least 1, not {parallelism!r}.",
-                place=caller(),
-                mend="Use 1 or more.",
-            )
-        self._transformation.parallelism = parallelism
+        self._transformation.parallelism = check_parallelism(parallelism)
         return self
 
     def set_max_parallelism(self: Any, max_parallelism: int) -> Any:
-        if type(max_parallelism) is not int or not 1 <= max_parallelism <= 32768:
-            raise InvalidJob(
-                "max_parallelism",
-                f"Max parallelism must be an integer from 1 to 32768, not {max_parallelism!r}.",
-                place=caller(),
-                mend="Flink's default is 128.",
-            )
-        self._transformation.max_parallelism = max_parallelism
+        self._transformation.max_parallelism = check_max_parallelism(max_parallelism)
         return self
 
     def get_name(self) -> str:
@@ -334,13 +321,7 @@ class KeyedStream(DataStream):
     def count_window(self, size: int, slide: int = 0) -> WindowedStream:
         """Windows of `size` records per key; with a slide, of the last `size` records every `slide` records."""
         for what, count in (("size", size), ("slide", slide or 1)):
-            if type(count) is not int or count < 1:
-                raise InvalidJob(
-                    "count_window",
-                    f"The {what} of a count window must be an integer > 0.",
-                    place=caller(),
-                    mend="Use 1 or more.",
-                )
+            check_integer("count_window", f"The {what} of a count window", count, 1)
         windowed = WindowedStream(self, GlobalWindows.create())
         if slide:
             return windowed.evictor(CountEvictor.of(size)).trigger(CountTrigger.of(slide))

@@ -6,6 +6,7 @@ import builtins
 from collections.abc import Iterable
 from typing import Any
 
+from engine.datastream.checks import check_integer, check_max_parallelism, check_parallelism
 from engine.datastream.common import TypeInformation, WatermarkStrategy
 from engine.datastream.data_stream import DataStream
 from engine.datastream.transformation import Input, Transformation, build_graph, caller
@@ -27,14 +28,9 @@ class ExecutionConfig:
 
     def set_auto_watermark_interval(self, interval: int) -> ExecutionConfig:
         """0 emits a watermark with the record that raised it; more emits every so many ms of the engine's clock."""
-        if type(interval) is not int or interval < 0:
-            raise InvalidJob(
-                "watermark_interval",
-                f"The watermark interval must be an integer >= 0 ms, not {interval!r}.",
-                place=caller(),
-                mend="Use 0 or more.",
-            )
-        self.auto_watermark_interval = interval
+        self.auto_watermark_interval = check_integer(
+            "watermark_interval", "The watermark interval", interval, 0, unit=" ms"
+        )
         return self
 
     def get_auto_watermark_interval(self) -> int:
@@ -124,28 +120,14 @@ class StreamExecutionEnvironment:
         return self._config
 
     def set_parallelism(self, parallelism: int) -> StreamExecutionEnvironment:
-        if type(parallelism) is not int or parallelism < 1:
-            raise InvalidJob(
-                "parallelism",
-                f"Parallelism must be an integer of at least 1, not {parallelism!r}.",
-                place=caller(),
-                mend="Use 1 or more.",
-            )
-        self._parallelism = parallelism
+        self._parallelism = check_parallelism(parallelism)
         return self
 
     def get_parallelism(self) -> int:
         return self._parallelism
 
     def set_max_parallelism(self, max_parallelism: int) -> StreamExecutionEnvironment:
-        if type(max_parallelism) is not int or not 1 <= max_parallelism <= 32768:
-            raise InvalidJob(
-                "max_parallelism",
-                f"Max parallelism must be an integer from 1 to 32768, not {max_parallelism!r}.",
-                place=caller(),
-                mend="Flink's default is 128.",
-            )
-        self._max_parallelism = max_parallelism
+        self._max_parallelism = check_max_parallelism(max_parallelism)
         return self
 
     def set_buffers_per_channel(self, buffers: int) -> StreamExecutionEnvironment:
@@ -157,14 +139,9 @@ class StreamExecutionEnvironment:
         self, interval: int, mode: str = CheckpointingMode.EXACTLY_ONCE
     ) -> StreamExecutionEnvironment:
         """Trigger a checkpoint every `interval` ms of the engine's clock."""
-        if type(interval) is not int or interval < 10:
-            raise InvalidJob(
-                "checkpoint_interval",
-                f"The checkpoint interval must be an integer of at least 10 ms, not {interval!r}.",
-                place=caller(),
-                mend="Use 10 or more.",
-            )
-        self._checkpoint_interval = interval
+        self._checkpoint_interval = check_integer(
+            "checkpoint_interval", "The checkpoint interval", interval, 10, unit=" ms"
+        )
         self._checkpoints.set_checkpointing_mode(mode)
         return self
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from engine.datastream.checks import check_integer
 from engine.datastream.common import TypeInformation
 from engine.datastream.functions import AggregateFunction
 from engine.datastream.transformation import caller, function_with
@@ -54,14 +55,7 @@ class WindowedStream:
         return self
 
     def allowed_lateness(self, time_ms: int) -> WindowedStream:
-        if type(time_ms) is not int or time_ms < 0:
-            raise InvalidJob(
-                "lateness",
-                f"The allowed lateness must be an integer >= 0 ms, not {time_ms!r}.",
-                place=caller(),
-                mend="Use 0 or more.",
-            )
-        self._lateness = time_ms
+        self._lateness = check_integer("lateness", "The allowed lateness", time_ms, 0, unit=" ms")
         return self
 
     def side_output_late_data(self, output_tag: OutputTag) -> WindowedStream:

@@ -7,7 +7,7 @@ Sources: Flink's `EventTimeTrigger`, `ProcessingTimeTrigger`, `CountTrigger`, `C
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from engine.errors import InvalidJob
 from engine.event_time.windows import TimeWindow
@@ -156,15 +156,58 @@ class CountTrigger(Trigger):
             ctx.write("count", sum(counts))
 
 
-class ContinuousEventTimeTrigger(Trigger):
-    """Fires every `interval` ms of event time, and at the end of the window."""
+class ContinuousTrigger(Trigger):
+    """What the two continuous triggers share: the next time to fire at, kept in the window's state as "fire at"."""
 
     def __init__(self, interval: int) -> None:
         self.interval = _positive(interval, "The interval of a continuous trigger")
 
-    @staticmethod
-    def of(interval: Any) -> ContinuousEventTimeTrigger:
-        return ContinuousEventTimeTrigger(interval.to_milliseconds())
+    @classmethod
+    def of(cls, interval: Any) -> Self:
+        return cls(interval.to_milliseconds())
+
+    def register(self, time: int, ctx: TriggerContext) -> None:
+        raise NotImplementedError(f"{type(self).__name__}.register")
+
+    def delete(self, time: int, ctx: TriggerContext) -> None:
+        raise NotImplementedError(f"{type(self).__name__}.delete")
+
+    def start(self, now: int, window: TimeWindow, ctx: TriggerContext) -> None:
+        """Unless it is set already, fire first at the next multiple of the interval."""
+        if ctx.read("fire at") is None:
+            self.next(now - now % self.interval, window, ctx)
+
+    def next(self, time: int, window: TimeWindow, ctx: TriggerContext) -> None:
+        upcoming = min(time + self.interval, window.max_timestamp())
+        if upcoming <= time:
+            ctx.write("fire at", None)  # by this clock the window is over: there is no next time
+            return
+        ctx.write("fire at", upcoming)
+        self.register(upcoming, ctx)
+
+    def can_merge(self) -> bool:
+        return True
+
+    def on_merge(self, window: TimeWindow, ctx: TriggerContext) -> None:
+        times = ctx.merged("fire at")
+        if times:
+            ctx.write("fire at", min(times))
+            self.register(min(times), ctx)
+
+    def clear(self, window: TimeWindow, ctx: TriggerContext) -> None:
+        upcoming = ctx.read("fire at")
+        if upcoming is not None:
+            self.delete(upcoming, ctx)
+
+
+class ContinuousEventTimeTrigger(ContinuousTrigger):
+    """Fires every `interval` ms of event time, and at the end of the window."""
+
+    def register(self, time: int, ctx: TriggerContext) -> None:
+        ctx.register_event_time_timer(time)
+
+    def delete(self, time: int, ctx: TriggerContext) -> None:
+        ctx.delete_event_time_timer(time)
 
     def on_element(
         self, element: Any, timestamp: int, window: TimeWindow, ctx: TriggerContext
@@ -172,86 +215,44 @@ class ContinuousEventTimeTrigger(Trigger):
         if window.max_timestamp() <= ctx.get_current_watermark():
             return TriggerResult.FIRE
         ctx.register_event_time_timer(window.max_timestamp())
-        if ctx.read("fire at") is None:
-            self._next(timestamp - timestamp % self.interval, window, ctx)
+        self.start(timestamp, window, ctx)
         return TriggerResult.CONTINUE
-
-    def _next(self, time: int, window: TimeWindow, ctx: TriggerContext) -> None:
-        upcoming = min(time + self.interval, window.max_timestamp())
-        ctx.write("fire at", upcoming)
-        ctx.register_event_time_timer(upcoming)
 
     def on_event_time(self, time: int, window: TimeWindow, ctx: TriggerContext) -> TriggerResult:
         if time == window.max_timestamp():
             return TriggerResult.FIRE
         if ctx.read("fire at") == time:
-            self._next(time, window, ctx)
+            self.next(time, window, ctx)
             return TriggerResult.FIRE
         return TriggerResult.CONTINUE
 
-    def can_merge(self) -> bool:
-        return True
-
-    def on_merge(self, window: TimeWindow, ctx: TriggerContext) -> None:
-        times = ctx.merged("fire at")
-        if times:
-            ctx.write("fire at", min(times))
-            ctx.register_event_time_timer(min(times))
-
     def clear(self, window: TimeWindow, ctx: TriggerContext) -> None:
-        upcoming = ctx.read("fire at")
-        if upcoming is not None:
-            ctx.delete_event_time_timer(upcoming)
+        super().clear(window, ctx)
         ctx.delete_event_time_timer(window.max_timestamp())
 
 
-class ContinuousProcessingTimeTrigger(Trigger):
+class ContinuousProcessingTimeTrigger(ContinuousTrigger):
     """Fires every `interval` ms of the engine's clock."""
 
-    def __init__(self, interval: int) -> None:
-        self.interval = _positive(interval, "The interval of a continuous trigger")
+    def register(self, time: int, ctx: TriggerContext) -> None:
+        ctx.register_processing_time_timer(time)
 
-    @staticmethod
-    def of(interval: Any) -> ContinuousProcessingTimeTrigger:
-        return ContinuousProcessingTimeTrigger(interval.to_milliseconds())
+    def delete(self, time: int, ctx: TriggerContext) -> None:
+        ctx.delete_processing_time_timer(time)
 
     def on_element(
         self, element: Any, timestamp: int, window: TimeWindow, ctx: TriggerContext
     ) -> TriggerResult:
-        if ctx.read("fire at") is None:
-            now = ctx.get_current_processing_time()
-            self._next(now - now % self.interval, window, ctx)
+        self.start(ctx.get_current_processing_time(), window, ctx)
         return TriggerResult.CONTINUE
-
-    def _next(self, time: int, window: TimeWindow, ctx: TriggerContext) -> None:
-        upcoming = min(time + self.interval, window.max_timestamp())
-        if upcoming <= time:
-            ctx.write("fire at", None)  # by this clock the window is over: there is no next time
-            return
-        ctx.write("fire at", upcoming)
-        ctx.register_processing_time_timer(upcoming)
 
     def on_processing_time(
         self, time: int, window: TimeWindow, ctx: TriggerContext
     ) -> TriggerResult:
         if ctx.read("fire at") != time:
             return TriggerResult.CONTINUE
-        self._next(time, window, ctx)
+        self.next(time, window, ctx)
         return TriggerResult.FIRE
-
-    def can_merge(self) -> bool:
-        return True
-
-    def on_merge(self, window: TimeWindow, ctx: TriggerContext) -> None:
-        times = ctx.merged("fire at")
-        if times:
-            ctx.write("fire at", min(times))
-            ctx.register_processing_time_timer(min(times))
-
-    def clear(self, window: TimeWindow, ctx: TriggerContext) -> None:
-        upcoming = ctx.read("fire at")
-        if upcoming is not None:
-            ctx.delete_processing_time_timer(upcoming)
 
 
 class NeverTrigger(Trigger):

@@ -136,22 +136,18 @@ def attach(function: UserFunction, context: FunctionContext) -> None:
         function.attached[held.attachment()] = held
 
 
-class ProcessOperator(FunctionOperator):
-    """An unkeyed process function; `methods` are those for the first and the second input."""
+class ProcessFunctionCaller(Operator):
+    """What the two process operators share: one method of the function for each input, and the context it is given."""
 
-    fanout = None
+    function: UserFunction
 
-    def __init__(self, context: Context, function: Any, *methods: str) -> None:
-        super().__init__(context, function)
+    def bind(self, methods: Sequence[str]) -> None:
+        """Find the methods; a plain function stands for itself."""
         instance = self.function.instance
         self.calls = [
             getattr(instance, method, instance) for method in methods or ("process_element",)
         ]
         self.function_context = FunctionContext(self)
-
-    def open(self) -> None:
-        super().open()
-        attach(self.function, self.function_context)
 
     def process(self, records: Sequence[Element], out: list[Element]) -> None:
         self._process(self.calls[0], records, out)
@@ -160,13 +156,30 @@ class ProcessOperator(FunctionOperator):
         self._process(self.calls[1], records, out)
 
     def _process(self, call: Any, records: Sequence[Element], out: list[Element]) -> None:
+        raise NotImplementedError(f"{type(self).__name__}._process")
+
+
+class ProcessOperator(ProcessFunctionCaller, FunctionOperator):
+    """An unkeyed process function; `methods` are those for the first and the second input."""
+
+    fanout = None
+
+    def __init__(self, context: Context, function: Any, *methods: str) -> None:
+        super().__init__(context, function)
+        self.bind(methods)
+
+    def open(self) -> None:
+        super().open()
+        attach(self.function, self.function_context)
+
+    def _process(self, call: Any, records: Sequence[Element], out: list[Element]) -> None:
         context = self.function_context
         for _, value, timestamp, _ in records:
             context.current_timestamp = timestamp
             collect(self, call(value, context), timestamp, out)
 
 
-class KeyedProcessOperator(KeyedOperator):
+class KeyedProcessOperator(ProcessFunctionCaller, KeyedOperator):
     """A keyed process function; `methods` are those for the first and the second input."""
 
     fanout = None
@@ -174,22 +187,12 @@ class KeyedProcessOperator(KeyedOperator):
     def __init__(self, context: Context, function: Any, *methods: str) -> None:
         super().__init__(context)
         self.function = UserFunction(function)
-        instance = self.function.instance
-        self.calls = [
-            getattr(instance, method, instance) for method in methods or ("process_element",)
-        ]
-        self.function_context = FunctionContext(self)
+        self.bind(methods)
 
     def open(self) -> None:
         super().open()
         self.function.open(RuntimeContext(self.context, self.state))
         attach(self.function, self.function_context)
-
-    def process(self, records: Sequence[Element], out: list[Element]) -> None:
-        self._process(self.calls[0], records, out)
-
-    def process2(self, records: Sequence[Element], out: list[Element]) -> None:
-        self._process(self.calls[1], records, out)
 
     def _process(self, call: Any, records: Sequence[Element], out: list[Element]) -> None:
         context = self.function_context
