@@ -13,10 +13,9 @@ from engine.elements import Element
 from engine.errors import LearnerMistake
 from engine.events import StatePut, StateRemoved
 from engine.operators.base import Context
-from engine.operators.keyed import EVENT, KeyedOperator, KeyedPart, redistribute_keyed
+from engine.operators.keyed import EVENT, KeyedPart, redistribute_keyed
+from engine.operators.keyed_function import KeyedFunctionOperator
 from engine.operators.process import FunctionContext, attach, collect
-from engine.operators.runtime_context import RuntimeContext
-from engine.operators.user_function import UserFunction
 from engine.state.key_groups import canonical, original
 from engine.state.operator_state import NO_GROUP, broadcast_items
 from engine.values import loaded, stored, text
@@ -98,20 +97,18 @@ class BroadcastContext(FunctionContext):
         return BroadcastState(operator, state_descriptor.name, self.writable)
 
 
-class BroadcastProcessOperator(KeyedOperator):
+class BroadcastProcessOperator(KeyedFunctionOperator):
     """function: process_element(value, ctx) and process_broadcast_element(value, ctx)."""
 
     fanout = None
 
     def __init__(self, context: Context, function: Any) -> None:
-        super().__init__(context)
-        self.function = UserFunction(function)
+        super().__init__(context, function)
         self.function_context = BroadcastContext(self)
         self.tables: BroadcastTables = {}
 
     def open(self) -> None:
         super().open()
-        self.function.open(RuntimeContext(self.context, self.state))
         attach(self.function, self.function_context)
 
     def process(self, records: Sequence[Element], out: list[Element]) -> None:

@@ -12,17 +12,16 @@ from engine.elements import MIN_TIMESTAMP, Element
 from engine.errors import InvalidJob
 from engine.events import RecordLate
 from engine.operators.base import Context
-from engine.operators.keyed import EVENT, KeyedOperator
+from engine.operators.keyed import EVENT
+from engine.operators.keyed_function import KeyedFunctionOperator
 from engine.operators.process import FunctionContext, attach, collect
-from engine.operators.runtime_context import RuntimeContext
-from engine.operators.user_function import UserFunction
 from engine.state.key_groups import original
 from engine.values import loaded, stored, text
 
 LEFT, RIGHT = "left", "right"
 
 
-class IntervalJoinOperator(KeyedOperator):
+class IntervalJoinOperator(KeyedFunctionOperator):
     """left.timestamp + lower <= right.timestamp <= left.timestamp + upper, both in ms and inclusive.
 
     function: process_element(left, right, ctx). late_tags: side outputs for late records of either side, or None.
@@ -38,8 +37,7 @@ class IntervalJoinOperator(KeyedOperator):
         upper: int,
         late_tags: tuple[str | None, str | None],
     ) -> None:
-        super().__init__(context)
-        self.function = UserFunction(function)
+        super().__init__(context, function)
         self.function_context = FunctionContext(self)
         self.lower = lower
         self.upper = upper
@@ -49,7 +47,6 @@ class IntervalJoinOperator(KeyedOperator):
 
     def open(self) -> None:
         super().open()
-        self.function.open(RuntimeContext(self.context, self.state))
         attach(self.function, self.function_context)
 
     def process(self, records: Sequence[Element], out: list[Element]) -> None:
@@ -123,9 +120,8 @@ class IntervalJoinOperator(KeyedOperator):
             )
 
     def keyframe(self) -> Any:
-        return super().keyframe(), self.late, self.function.keyframe()
+        return super().keyframe(), self.late
 
     def rewind(self, frame: Any) -> None:
-        super().rewind(frame[0])
-        self.late = frame[1]
-        self.function.rewind(frame[2])
+        held, self.late = frame
+        super().rewind(held)

@@ -15,8 +15,8 @@ from engine.errors import InvalidJob
 from engine.operators.base import Context, Operator
 from engine.operators.function_operator import FunctionOperator
 from engine.operators.keyed import EVENT, PROCESSING, KeyedOperator
+from engine.operators.keyed_function import KeyedFunctionOperator
 from engine.operators.map import MOST_RESULTS, refuse_more
-from engine.operators.runtime_context import RuntimeContext
 from engine.operators.user_function import UserFunction
 from engine.state.key_groups import original
 from engine.values import Attached, by_value
@@ -149,6 +149,10 @@ class ProcessFunctionCaller(Operator):
         ]
         self.function_context = FunctionContext(self)
 
+    def open(self) -> None:
+        super().open()
+        attach(self.function, self.function_context)
+
     def process(self, records: Sequence[Element], out: list[Element]) -> None:
         self._process(self.calls[0], records, out)
 
@@ -168,10 +172,6 @@ class ProcessOperator(ProcessFunctionCaller, FunctionOperator):
         super().__init__(context, function)
         self.bind(methods)
 
-    def open(self) -> None:
-        super().open()
-        attach(self.function, self.function_context)
-
     def _process(self, call: Any, records: Sequence[Element], out: list[Element]) -> None:
         context = self.function_context
         for _, value, timestamp, _ in records:
@@ -179,20 +179,14 @@ class ProcessOperator(ProcessFunctionCaller, FunctionOperator):
             collect(self, call(value, context), timestamp, out)
 
 
-class KeyedProcessOperator(ProcessFunctionCaller, KeyedOperator):
+class KeyedProcessOperator(ProcessFunctionCaller, KeyedFunctionOperator):
     """A keyed process function; `methods` are those for the first and the second input."""
 
     fanout = None
 
     def __init__(self, context: Context, function: Any, *methods: str) -> None:
-        super().__init__(context)
-        self.function = UserFunction(function)
+        super().__init__(context, function)
         self.bind(methods)
-
-    def open(self) -> None:
-        super().open()
-        self.function.open(RuntimeContext(self.context, self.state))
-        attach(self.function, self.function_context)
 
     def _process(self, call: Any, records: Sequence[Element], out: list[Element]) -> None:
         context = self.function_context
@@ -210,10 +204,3 @@ class KeyedProcessOperator(ProcessFunctionCaller, KeyedOperator):
         context.current_timestamp, context.domain = timestamp, clock
         # A result of a processing-time timer has no timestamp in Flink.
         collect(self, call(timestamp, context), timestamp if clock == EVENT else None, out)
-
-    def keyframe(self) -> Any:
-        return super().keyframe(), self.function.keyframe()
-
-    def rewind(self, frame: Any) -> None:
-        super().rewind(frame[0])
-        self.function.rewind(frame[1])

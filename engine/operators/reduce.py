@@ -10,28 +10,22 @@ from typing import Any
 
 from engine.elements import Element
 from engine.operators.base import Context
-from engine.operators.keyed import KeyedOperator
-from engine.operators.runtime_context import RuntimeContext
-from engine.operators.user_function import UserFunction
+from engine.operators.keyed_function import KeyedFunctionOperator
 from engine.values import IMMUTABLE, Boxed, by_value, is_immutable, loaded, stored
 
 STATE = "reduced"
 _NEW = object()
 
 
-class ReduceOperator(KeyedOperator):
+class ReduceOperator(KeyedFunctionOperator):
     """State: the value reduced so far, by key."""
 
     uses_clock = False
 
     def __init__(self, context: Context, function: Any) -> None:
-        super().__init__(context)
-        self.function = UserFunction(function)
+        super().__init__(context, function)
         self.call: Any = getattr(self.function.instance, "reduce", self.function.instance)
         self.table = self.state.table(STATE, "value")
-
-    def open(self) -> None:
-        self.function.open(RuntimeContext(self.context, self.state))
 
     def process(self, records: Sequence[Element], out: list[Element]) -> None:
         call = self.call
@@ -50,10 +44,3 @@ class ReduceOperator(KeyedOperator):
             out.append((0, value, timestamp, key))
             if events is not None:
                 events.append(self.state.rows.put(STATE, key, value))
-
-    def keyframe(self) -> Any:
-        return super().keyframe(), self.function.keyframe()
-
-    def rewind(self, frame: Any) -> None:
-        super().rewind(frame[0])
-        self.function.rewind(frame[1])

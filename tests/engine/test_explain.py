@@ -25,7 +25,7 @@ from engine.operators.split import SetIdle, SplitData
 from engine.searches import LineageSearch
 
 from .jobs import POLICIES, Collect, job_specs, make_job
-from .test_laws import LAWS
+from .laws import LAWS
 
 
 class Own(TimestampAssigner):

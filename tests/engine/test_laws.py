@@ -2,168 +2,53 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from engine import ImpossibleAction, Policy, Recording, fold
-from engine.commands import parse_command
-from engine.impossible import why_not_command
-from engine.narration import narrate, narrate_step
-from engine.testing import keyed_state, run_job, run_to_idle, trace_digest, written
+from engine import Policy, Recording
+from engine.testing import keyed_state, run_job, run_to_idle, trace_digest
 
+from . import laws
 from .jobs import POLICIES, commands, job_specs, make_job
+from .laws import CHOICES, CUTS, LAWS, QUANTA, TARGETS, apply_if_possible
 
 ROOT = Path(__file__).resolve().parents[2]
-PHASES = [
-    phase for phase in Phase if phase != Phase.shrink or "STREAMLAB_LAW_EXAMPLES" not in os.environ
-]
-LAWS = settings(
-    phases=PHASES,
-    max_examples=int(os.environ.get("STREAMLAB_LAW_EXAMPLES", "60")),
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
 PLANS = st.lists(st.tuples(st.integers(0, 40), commands()), max_size=4)
-CHOICES = st.lists(st.integers(0, 1000), max_size=60)
+SEEDS = st.integers(0, 5)
 
 
-def apply_if_possible(recording: Recording, command: dict, events: bool = True):
-    try:
-        return recording.apply(command, events=events)
-    except ImpossibleAction:
-        return None
+def starter(spec, seed):
+    return lambda policy, log=(): Recording(make_job(spec), policy, seed, log)
 
 
 @LAWS
-@given(job_specs(), POLICIES, st.integers(0, 5), PLANS, CHOICES)
+@given(job_specs(), POLICIES, SEEDS, PLANS, CHOICES)
 def test_folding_the_events_gives_the_view_at_every_step(spec, policy, seed, plan, choices):
-    recording = Recording(make_job(spec), Policy(*policy), seed)
-    picture = recording.view()
-    turns = iter(choices)
-
-    def check(step):
-        fold(picture, step)
-        assert picture == recording.view(), step
-        assert narrate_step(step).endswith(".")
-        assert all(narrate(event).endswith(".") for event in step.events)
-
-    for steps, command in plan:
-        for _ in range(steps):
-            choice = next(turns, None)
-            possible = recording.possible()
-            if choice is not None and possible:
-                check(recording.act(possible[choice % len(possible)]["id"]))
-            else:
-                for step in recording.step(1, events=True):
-                    check(step)
-        done = apply_if_possible(recording, command)
-        if done:
-            check(done)
-    for _ in range(3000):
-        taken = recording.step(1, events=True)
-        if not taken:
-            break
-        check(taken[0])
-    assert recording.view()["job"]["state"] == "finished"
+    laws.folding_gives_the_view(starter(spec, seed)(Policy(*policy)), plan, choices)
 
 
 @LAWS
-@given(job_specs(), POLICIES, st.integers(0, 5), PLANS, st.lists(st.integers(1, 50), min_size=1))
+@given(job_specs(), POLICIES, SEEDS, PLANS, CUTS)
 def test_watching_and_cutting_change_nothing(spec, policy, seed, plan, cuts):
-    """The same choices give the same trace whether the run is watched, unwatched, or cut into pieces."""
-    watched = Recording(make_job(spec), Policy(*policy), seed)
-    for steps, command in plan:
-        watched.step(steps, events=True)
-        apply_if_possible(watched, command)
-    for _ in range(100):
-        if not watched.step(50, events=True):
-            break
-
-    unwatched = Recording(make_job(spec), Policy(*policy), seed, watched.log)
-    unwatched.seek(watched.head)
-    assert unwatched.view() == watched.view()
-    assert written(unwatched) == written(watched)
-    assert unwatched.digests == watched.digests
-
-    pieces = Recording(make_job(spec), Policy(*policy), seed, watched.log)
-    number = 0
-    while pieces.position < pieces.head:
-        pieces.step(min(cuts[number % len(cuts)], pieces.head - pieces.position))
-        number += 1
-    assert pieces.view() == watched.view()
-    assert written(pieces) == written(watched)
+    laws.watching_and_cutting_change_nothing(starter(spec, seed), Policy(*policy), plan, cuts)
 
 
 @LAWS
-@given(
-    job_specs(),
-    st.sampled_from(["round_robin", "random"]),
-    st.sampled_from([2, 5, 64]),
-    st.integers(0, 5),
-    PLANS,
-)
+@given(job_specs(), st.sampled_from(["round_robin", "random"]), QUANTA, SEEDS, PLANS)
 def test_a_burst_schedule_replayed_atomically_is_identical(spec, policy, quantum, seed, plan):
-    """Output, state, watermarks and checkpoints are the same when each burst is taken one action at a time."""
-    burst = Recording(make_job(spec), Policy(policy, quantum), seed)
-    schedule: list = []
-
-    def run(steps: int) -> None:
-        burst.runtime.schedule = schedule
-        burst.step(steps)
-
-    for steps, command in plan:
-        run(steps)
-        if not why_not_command(burst.runtime, parse_command(command)):
-            burst.apply(command, events=False)
-            schedule.append(command)
-    run(100_000)
-
-    atomic = Recording(make_job(spec), Policy("manual"), seed)
-    for entry in schedule:
-        if isinstance(entry, dict):
-            atomic.apply(entry, events=False)
-        else:
-            for _ in range(entry[1]):
-                atomic.act(entry[0], events=False)
-    assert atomic.view() == burst.view()
-    assert written(atomic) == written(burst)
-    assert atomic.marks == burst.marks
-    storage = burst.runtime.coordinator.storage
-    assert atomic.runtime.coordinator.storage.completed == storage.completed
+    laws.a_burst_is_its_actions(starter(spec, seed), Policy(policy, quantum), plan)
 
 
 @LAWS
-@given(
-    job_specs(), POLICIES, st.integers(0, 5), PLANS, st.lists(st.integers(0, 10_000), max_size=6)
-)
+@given(job_specs(), POLICIES, SEEDS, PLANS, TARGETS)
 def test_seeking_shows_what_was_shown(spec, policy, seed, plan, targets):
-    recording = Recording(make_job(spec), Policy(*policy), seed)
-    recording._interval = 20  # keyframes close together, so that short runs have some
-    views = [json.dumps(recording.view())]
-    for steps, command in [*plan, (400, {"kind": "checkpoint"})]:
-        for _ in range(steps):
-            if recording.step(1):
-                raise AssertionError("nothing was to be collected")
-            if recording.position == len(views):
-                views.append(json.dumps(recording.view()))
-        if apply_if_possible(recording, command, events=False):
-            views.append(json.dumps(recording.view()))
-    for target in targets:
-        step = target % len(views)
-        recording.seek(step)
-        assert json.dumps(recording.view()) == views[step]
-        fork = recording.fork()
-        assert fork.head == step
-        assert json.dumps(fork.view()) == views[step]
-    recording.seek(recording.head)
-    assert json.dumps(recording.view()) == views[-1]
+    laws.seeking_shows_what_was_shown(starter(spec, seed)(Policy(*policy)), plan, targets)
 
 
 @LAWS

@@ -12,8 +12,8 @@ from engine.operators.split import SplitData
 from engine.testing import keyed_state, run_to_idle
 
 from ..jobs import POLICIES, commands
+from ..laws import LAWS, apply_if_possible
 from ..small import MANUAL, act, in_order, job
-from ..test_laws import LAWS, apply_if_possible
 
 A, B = "source[0]>count[0]", "source[1]>count[0]"
 

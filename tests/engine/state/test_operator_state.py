@@ -13,8 +13,8 @@ from engine.state.operator_state import broadcast_items, split_items, union_item
 from engine.testing import run_to_idle, written
 
 from ..jobs import POLICIES, commands
+from ..laws import LAWS, apply_if_possible
 from ..small import in_order, job
-from ..test_laws import LAWS, apply_if_possible
 
 SEEN = ListStateDescriptor("seen")
 
