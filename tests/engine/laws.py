@@ -31,6 +31,10 @@ CHOICES = st.lists(st.integers(0, 1000), max_size=60)
 CUTS = st.lists(st.integers(1, 50), min_size=1)
 QUANTA = st.sampled_from([2, 5, 64])
 TARGETS = st.lists(st.integers(0, 10_000), max_size=6)
+ROUNDS = st.lists(
+    st.tuples(st.integers(0, 40), st.integers(0, 20), st.integers(0, 100)), min_size=1, max_size=3
+)
+"""(steps before a checkpoint, steps after it, which subtask fails then)."""
 MOST_STEPS = 5000
 
 Start = Callable[..., Recording]
@@ -42,6 +46,25 @@ def apply_if_possible(recording: Recording, command: dict, events: bool = True):
         return recording.apply(command, events=events)
     except ImpossibleAction:
         return None
+
+
+def recover(recording: Recording, rounds: list[tuple[int, int, int]]) -> int:
+    """Let a checkpoint complete and then a subtask fail, in every round; returns how many recoveries had a checkpoint."""
+    recoveries = 0
+    for before, after, victim in rounds:
+        recording.step(before)
+        if apply_if_possible(recording, {"kind": "checkpoint"}, events=False):
+            recording.run_until({"kind": "checkpoint_completes"}, MOST_STEPS)
+        recording.step(after)
+        (subtasks,) = (
+            offer["subtasks"] for offer in recording.commands() if offer["kind"] == "fail"
+        )
+        from_checkpoint = recording.view()["last_completed"] is not None
+        if subtasks and apply_if_possible(
+            recording, {"kind": "fail", "subtask": subtasks[victim % len(subtasks)]}, events=False
+        ):
+            recoveries += from_checkpoint
+    return recoveries
 
 
 def folding_gives_the_view(recording: Recording, plan: Plan, choices: list[int]) -> None:

@@ -16,7 +16,7 @@ from engine.testing import keyed_state, run_job, run_to_idle, trace_digest
 
 from . import laws
 from .jobs import POLICIES, commands, job_specs, make_job
-from .laws import CHOICES, CUTS, LAWS, QUANTA, TARGETS, apply_if_possible
+from .laws import CHOICES, CUTS, LAWS, QUANTA, ROUNDS, TARGETS, apply_if_possible, recover
 
 ROOT = Path(__file__).resolve().parents[2]
 PLANS = st.lists(st.tuples(st.integers(0, 40), commands()), max_size=4)
@@ -52,8 +52,8 @@ def test_seeking_shows_what_was_shown(spec, policy, seed, plan, targets):
 
 
 @LAWS
-@given(job_specs(keyed=("commutative", "reduce")), POLICIES, st.integers(0, 5), PLANS)
-def test_a_failure_anywhere_leaves_keyed_state_as_without_it(spec, policy, seed, plan):
+@given(job_specs(keyed=("commutative", "reduce")), POLICIES, SEEDS, PLANS, ROUNDS)
+def test_a_failure_anywhere_leaves_keyed_state_as_without_it(spec, policy, seed, plan, rounds):
     """With a replayable source, recovery and rescaling give each record exactly one effect on keyed state."""
     # What a broadcast, a custom or a round-robin partitioner does to records is the same after a replay;
     # where a record goes does not matter to a sum.
@@ -62,9 +62,25 @@ def test_a_failure_anywhere_leaves_keyed_state_as_without_it(spec, policy, seed,
     for steps, command in plan:
         disturbed.step(steps)
         apply_if_possible(disturbed, command, events=False)
+    recover(disturbed, rounds)
     run_to_idle(disturbed)
     assert disturbed.view()["job"]["state"] == "finished"
     assert keyed_state(disturbed) == keyed_state(undisturbed)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_recovery_from_a_checkpoint_leaves_keyed_state_as_without_it(seed):
+    """The same of a fixed job, in which every round is known to restore a checkpoint."""
+    spec = {
+        "splits": [[(key, number, 10 * number) for number in range(12) for key in "abc"]] * 2,
+        "sources": 2, "bound": 0, "stages": [], "keyed": "reduce", "keyed_parallelism": 2, "window": 7, "sinks": 1,
+        "buffers": 3,
+    }  # fmt: skip
+    policy = Policy("random", 1 + seed % 3)
+    disturbed = Recording(make_job(spec), policy, seed)
+    assert recover(disturbed, [(20, 5, seed), (10, 20, seed + 1), (10, 5, seed + 2)]) == 3
+    run_to_idle(disturbed)
+    assert keyed_state(disturbed) == keyed_state(run_job(make_job(spec), policy, seed))
 
 
 HASH_SCRIPT = """
