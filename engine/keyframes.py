@@ -441,12 +441,6 @@ class Recording:
         """Why a record was late, in the words of the RecordLate event that told of it."""
         return Explainer(self._runtime, times).late(subtask, timestamp, watermark)
 
-    def steps_until(self, breakpoint: Any, limit: int) -> int | None:
-        """How many steps from here the breakpoint is, tried on a copy; None where `limit` steps do not reach it."""
-        copy = self.ahead()
-        start = copy.position
-        return copy.position - start if copy.run_until(breakpoint, limit) else None
-
     def lineage(self, element: str, limit: int = LINEAGE_STEPS) -> list[Origin]:
         """The source records that an element was made of, found by replay from the start."""
         search = LineageSearch(self, limit)

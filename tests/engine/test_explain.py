@@ -155,20 +155,9 @@ def test_lengths_are_told_on_a_clock():
     ]  # fmt: skip
 
 
-def test_the_steps_until_a_window_fires_are_counted_without_taking_them():
-    recording = Recording(counting([value("x", 1), value("x", 30)]))
-    needed = recording.steps_until({"kind": "window_fires"}, 1000)
-    assert recording.position == 0
-    recording.step(needed - 1)
-    assert not any(kind == "fired" for _, kind, _ in recording.marks)
-    recording.step(1)
-    assert recording.marks[-1][1] == "fired"
-
-
 @LAWS
 @given(job_specs(keyed=("window",)), POLICIES)
 def test_every_open_window_has_an_explanation_at_every_step(spec, policy):
-    """And one that says so fires next does."""
     recording = Recording(make_job(spec), Policy(*policy))
     for _ in range(60):
         before = recording.position
