@@ -275,6 +275,9 @@ def event_time_specs(draw: st.DrawFn) -> dict[str, Any]:
             ]
         )
     )
+    assigner = draw(st.sampled_from(sorted(ASSIGNERS)))
+    # A global window never ends: at the end of input this trigger would fire without end, which the engine refuses.
+    triggers = [t for t in sorted(TRIGGERS) if (assigner, t) != ("global", "continuous")]
     return {
         "sources": [draw(splits), draw(splits)],
         "source_parallelism": draw(st.integers(1, 2)),
@@ -285,8 +288,8 @@ def event_time_specs(draw: st.DrawFn) -> dict[str, Any]:
         "interval": draw(st.sampled_from([0, 0, 50])),
         "finished": draw(st.sampled_from(["max", "excluded"])),
         "middle": middle,
-        "assigner": draw(st.sampled_from(sorted(ASSIGNERS))),
-        "trigger": draw(st.sampled_from(sorted(TRIGGERS))),
+        "assigner": assigner,
+        "trigger": draw(st.sampled_from(triggers)),
         "evictor": draw(st.sampled_from(sorted(EVICTORS))),
         "contents": draw(st.sampled_from(["aggregate", "reduce", "list"])),
         "lateness": draw(st.sampled_from([0, 0, 5, 40])),
