@@ -76,6 +76,7 @@ def test_a_walk_by_keyboard_alone(viewer: Viewer) -> None:
     expect(page.locator('[data-panel="state"] .meta')).to_contain_text("source[0]")
     # Menus open by key, are walked by arrows, and close by Escape.
     viewer.key("u")
+    expect(page.locator('[data-menu="until"] .popover button').first).to_be_focused()
     viewer.key("ArrowDown", "Escape")
     expect(page.locator('[data-menu="until"]')).not_to_have_attribute("open", "")
     viewer.key("f")
@@ -112,10 +113,9 @@ def test_the_table_says_what_the_picture_shows(viewer: Viewer) -> None:
     viewer.key("ArrowRight", "ArrowRight")
     viewer.expect_step(2)
     viewer.key("t")
-    text = viewer.page.inner_text("#table-panel")
-    assert "source[0] → window[0]" in text
-    assert "record " in text
-    assert "watermark " in text
+    table = viewer.page.locator("#table-panel")
+    for text in ("source[0] → window[0]", "record ", "watermark "):
+        expect(table).to_contain_text(text, use_inner_text=True)
 
 
 def test_with_motion_the_step_ends_in_the_same_picture(viewer: Viewer) -> None:
