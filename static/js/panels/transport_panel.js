@@ -57,6 +57,8 @@ function wireMenu(menu) {
 export function openMenu(name) {
   fill(parts[name], read());
   parts[name].open = true;
+  // At once, not with the event of the opening, which comes later than a fast next key.
+  parts[name].querySelector(".popover button")?.focus();
 }
 
 function close(menu) {
