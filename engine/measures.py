@@ -17,13 +17,17 @@ Results = Mapping[str, Mapping[str, int]]
 
 
 class Checkpoint(NamedTuple):
-    """A checkpoint or savepoint: "triggered", "completed" or "aborted"; steps of its beginning and end; bytes saved."""
+    """A checkpoint or savepoint: "triggered", "completed" or "aborted"; steps of its beginning and end; bytes saved.
+
+    state: bytes of state; in_flight: bytes of elements that were saved with it, which alignment makes unnecessary.
+    """
 
     kind: str
     status: str
     triggered: int
     ended: int | None
-    saved: int
+    state: int
+    in_flight: int
 
 
 class Measures(NamedTuple):
@@ -34,7 +38,9 @@ class Measures(NamedTuple):
     waiting    records that stand in blocked inputs at this step
     held       record-steps: the sum of `waiting` over all steps so far
     blocked    {subtask: steps in which at least one of its inputs was blocked}
-    saved      bytes of state that snapshots have copied so far, those of aborted checkpoints included
+    paused     steps in which the sources stood still for a snapshot
+    saved      bytes that snapshots have copied so far, those of aborted checkpoints included
+    in_flight  what of `saved` is elements in flight
     written    results written by all sinks
     repeated   results written more often than by the undisturbed run, which has written them, too
     foreign    results that the undisturbed run never writes
@@ -50,7 +56,9 @@ class Measures(NamedTuple):
     checkpoints: Mapping[int, Checkpoint]
     completed: int
     aborted: int
+    paused: int
     saved: int
+    in_flight: int
     failures: int
     written: int
     repeated: int | None
@@ -67,10 +75,11 @@ class Meter:
         self.receiver: dict[str, str] = {}
         self.queued: dict[str, int] = {}
         self.gates: set[str] = set()
+        self.paused = False
         self.vertex: dict[str, str] = {}
         self.splits: dict[str, tuple[str, str]] = {}
         known = None if expected is None else 0
-        self.now = Measures(0, 0, 0, 0, 0, {}, {}, 0, 0, 0, 0, 0, known, known)
+        self.now = Measures(0, 0, 0, 0, 0, {}, {}, 0, 0, 0, 0, 0, 0, 0, known, known)
         self._deploy(picture["subtasks"], picture["channels"])
 
     def read(self, trace: StepTrace) -> Measures:
@@ -84,6 +93,8 @@ class Meter:
             self._count_waiting()
         elif self.now.waiting:
             self._add(waiting=-self.now.waiting)
+        if self.paused:
+            self._add(paused=1)
         return self.now
 
     def missing(self) -> int | None:
@@ -157,6 +168,7 @@ class Meter:
     def _failed(self, event: e.SubtaskFailed) -> None:
         self.gates = set()
         self.queued = dict.fromkeys(self.queued, 0)
+        self.paused = False
         self._add(failures=1)
 
     def _deployed(self, event: e.Deployed) -> None:
@@ -166,13 +178,25 @@ class Meter:
         self.now = self.now._replace(checkpoints={**self.now.checkpoints, number: entry})
 
     def _triggered(self, event: e.CheckpointTriggered) -> None:
-        entry = Checkpoint(event.kind, "triggered", self.now.step, None, 0)
+        entry = Checkpoint(event.kind, "triggered", self.now.step, None, 0, 0)
         self._set_checkpoint(event.checkpoint, entry)
 
     def _snapshot(self, event: e.SnapshotTaken) -> None:
         entry = self.now.checkpoints[event.checkpoint]
-        self._set_checkpoint(event.checkpoint, entry._replace(saved=entry.saved + event.bytes))
+        self._set_checkpoint(event.checkpoint, entry._replace(state=entry.state + event.bytes))
         self._add(saved=event.bytes)
+
+    def _elements_saved(self, event: e.ElementsSaved) -> None:
+        entry = self.now.checkpoints[event.checkpoint]
+        in_flight = entry.in_flight + event.bytes
+        self._set_checkpoint(event.checkpoint, entry._replace(in_flight=in_flight))
+        self._add(saved=event.bytes, in_flight=event.bytes)
+
+    def _sources_paused(self, event: e.SourcesPaused) -> None:
+        self.paused = True
+
+    def _sources_resumed(self, event: e.SourcesResumed) -> None:
+        self.paused = False
 
     def _completed(self, event: e.CheckpointCompleted) -> None:
         self._ended(event.checkpoint, "completed")
@@ -212,6 +236,9 @@ _RULES: dict[type[Any], Callable[[Meter, Any], None]] = {
     e.SubtaskFailed: Meter._failed,
     e.CheckpointTriggered: Meter._triggered,
     e.SnapshotTaken: Meter._snapshot,
+    e.ElementsSaved: Meter._elements_saved,
+    e.SourcesPaused: Meter._sources_paused,
+    e.SourcesResumed: Meter._sources_resumed,
     e.CheckpointCompleted: Meter._completed,
     e.CheckpointAborted: Meter._aborted,
     e.ResultWritten: Meter._written,

@@ -29,7 +29,7 @@ KEPT_MAX = 8
 MADE_AT_ONCE_MAX = 8
 SAMPLES = 240
 CHARTED = (
-    "step", "read", "waiting", "held", "blocked", "saved", "completed", "aborted", "written", "repeated", "foreign",
+    "step", "read", "waiting", "held", "blocked", "paused", "saved", "in_flight", "completed", "aborted", "written", "repeated", "foreign",
 )  # fmt: skip
 SHOWN_MARKS = {"checkpoint_triggered", "checkpoint_completed", "checkpoint_aborted", "failed"}
 

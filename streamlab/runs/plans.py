@@ -10,13 +10,24 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, unquote
 
-from engine.commands import Command, FailSubtask, command_data, parse_command
+from engine.commands import (
+    Command,
+    FailSubtask,
+    RefuseUpload,
+    RescaleFromCheckpoint,
+    command_data,
+    parse_command,
+)
 from engine.errors import StreamLabError
 from streamlab.runs.errors import RunError
 
 PLANNED_MAX = 50
 FORM = re.compile(r"([a-z_]+)((?:,[a-z_]+=[^,@=]+)*)@([0-9]{1,9})(?:\+([0-9]{1,9}))?")
 HARMLESS = "[]> "
+DISTURBING = (FailSubtask, RefuseUpload, RescaleFromCheckpoint)
+"""Commands that may let the job fail: without them a run is undisturbed."""
+
+FLAGS = {"true": True, "false": False}
 
 
 @dataclass(frozen=True)
@@ -29,13 +40,13 @@ class Planned:
 
     def __str__(self) -> str:
         kind, *fields = command_data(self.command).items()
-        told = "".join(f",{name}={quote(str(value), HARMLESS)}" for name, value in fields)
+        told = "".join(f",{name}={_text(value)}" for name, value in fields)
         moment = f"{self.position}+{self.steps}" if self.steps else str(self.position)
         return f"{kind[1]}{told}@{moment}"
 
     @property
     def disturbs(self) -> bool:
-        return isinstance(self.command, FailSubtask)
+        return isinstance(self.command, DISTURBING)
 
     @property
     def words(self) -> str:
@@ -44,11 +55,30 @@ class Planned:
         match data["kind"]:
             case "checkpoint":
                 return "Trigger a checkpoint"
+            case "savepoint":
+                return "Take a savepoint"
+            case "stop":
+                return f"Stop with a savepoint{', drained' if data['drain'] else ''}"
+            case "refuse_upload":
+                return f"Refuse the next snapshot of {data['subtask']}"
             case "fail":
                 return f"Fail {data['subtask']}"
             case "rescale":
                 return f"Rescale {data['operator']} to {data['parallelism']}"
+            case "rescale_from_checkpoint":
+                told = f"{data['operator']} to {data['parallelism']}"
+                return f"Rescale {told} from the last checkpoint"
         return " ".join(str(value) for value in data.values())
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else quote(str(value), HARMLESS)
+
+
+def _value(text: str) -> Any:
+    if text.isascii() and text.isdigit():
+        return int(text)
+    return FLAGS.get(text, unquote(text))
 
 
 def parse_plan(texts: Iterable[str]) -> tuple[Planned, ...]:
@@ -67,7 +97,7 @@ def parse_planned(text: str) -> Planned:
     data: dict[str, Any] = {"kind": kind}
     for field in fields.split(",")[1:]:
         name, _, value = field.partition("=")
-        data[name] = int(value) if value.isascii() and value.isdigit() else unquote(value)
+        data[name] = _value(value)
     try:
         return Planned(parse_command(data), int(position), int(steps or 0))
     except StreamLabError as error:

@@ -1,11 +1,19 @@
-"""Snapshot schemes that a run may take instead of its lab's: the only module that knows how a job is given one."""
+"""Snapshot schemes that a run may take instead of its lab's: the only module of the web that knows how a job is given one."""
 
 from dataclasses import dataclass, replace
 
+from engine.graph import checkpoint_settings
+from engine.graph.checkpoint_settings import ALIGNED, STOP_THE_WORLD, UNALIGNED
 from engine.graph.job_graph import JobGraph
 
 SCHEME = "@scheme"
 """Its name among the parameters of a run; no parameter of a lab can be called so."""
+
+TIMED = "unaligned_after_timeout"
+LEAST_TIMEOUT = 1
+"""ms of the engine's clock that a checkpoint aligns, where the job sets no timeout of its own."""
+
+AFTER_TIMEOUT = "Barriers align until a timeout on the engine's clock, and overtake what is queued from then on."
 
 
 @dataclass(frozen=True)
@@ -14,28 +22,37 @@ class Scheme:
     sentence: str
 
 
-SCHEMES = {
-    "aligned": Scheme(
-        "aligned",
-        "An input on which the barrier has come is blocked until it has come on all: exactly once, and records wait.",
-    ),
-    "at_least_once": Scheme(
-        "at least once",
-        "No input is blocked: nothing waits, and after a failure some records may have counted twice.",
-    ),
-}
+def _known() -> dict[str, Scheme]:
+    """The engine's schemes, and unaligned once with and once without a timeout."""
+    known = {}
+    for name, sentence in checkpoint_settings.SCHEMES.items():
+        known[name] = Scheme(name.replace("_", " "), sentence)
+        if name == UNALIGNED:
+            known[TIMED] = Scheme("unaligned after a timeout", AFTER_TIMEOUT)
+    return known
+
+
+SCHEMES = _known()
 
 
 def with_scheme(graph: JobGraph, name: str) -> JobGraph:
     """The same job under another scheme; the graph that is given stays as it is."""
-    return replace(graph, at_least_once=name == "at_least_once")
+    settings = graph.checkpointing
+    scheme = UNALIGNED if name == TIMED else name
+    changed = settings._replace(
+        scheme=scheme,
+        aligned_timeout=(settings.aligned_timeout or LEAST_TIMEOUT) if name == TIMED else 0,
+        max_concurrent=1 if scheme in (UNALIGNED, STOP_THE_WORLD) else settings.max_concurrent,
+    )
+    return replace(graph, checkpointing=changed)
 
 
 def scheme_of(graph: JobGraph) -> str:
     """The scheme that the job itself asks for."""
-    return "at_least_once" if graph.at_least_once else "aligned"
+    settings = graph.checkpointing
+    return TIMED if settings.aligned_timeout else settings.scheme
 
 
 def other_scheme(name: str) -> str:
     """One to compare with."""
-    return next(one for one in ("aligned", *SCHEMES) if one != name and one in SCHEMES)
+    return UNALIGNED if name == ALIGNED else ALIGNED

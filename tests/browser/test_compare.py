@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import PATIENCE, Viewer
 from tests.browser.test_access import SCREENS, grave_findings
 
-PLAN = "do=checkpoint@300&do=fail,subtask=window[1]@320"
+PLAN = "b=at_least_once&do=checkpoint@300&do=fail,subtask=window[1]@320"
 
 
 class Comparing:
@@ -72,7 +72,9 @@ def test_one_cursor_moves_both(comparing: Comparing) -> None:
 
 
 def test_what_each_scheme_costs_stands_side_by_side(comparing: Comparing) -> None:
-    page = comparing.open("do=checkpoint@300&do=fail,subtask=window[1]@500&at=2547").page
+    page = comparing.open(
+        "b=at_least_once&do=checkpoint@300&do=fail,subtask=window[1]@500&at=2547"
+    ).page
     comparing.expect_cursor(2547)
     held = comparing.here("held")
     assert held[0] != "0"

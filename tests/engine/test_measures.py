@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -75,7 +77,7 @@ def held_up(mode, expected=None):
 
 def test_before_anything_has_happened_every_measure_is_nought():
     run = Measured(job(counter(EXACTLY)))
-    assert run.now == Measures(0, 0, 0, 0, 0, {}, {}, 0, 0, 0, 0, 0, None, None)
+    assert run.now == Measures(0, 0, 0, 0, 0, {}, {}, 0, 0, 0, 0, 0, 0, 0, None, None)
     assert run.meter.missing() is None
 
 
@@ -110,11 +112,13 @@ def test_bytes_are_those_of_the_snapshots_and_the_checkpoint_knows_its_steps():
     ]
     assert sizes.count(0) == 3  # one snapshot so far, that of source[0]
     assert run.now.saved == sum(sizes) > 0
-    assert run.now.checkpoints == {1: Checkpoint("checkpoint", "triggered", 1, None, run.now.saved)}
+    assert run.now.checkpoints == {
+        1: Checkpoint("checkpoint", "triggered", 1, None, run.now.saved, 0)
+    }
     run.act("trigger:source[1]").finish_checkpoint()
     shown = run.recording.view()["checkpoints"]["1"]
     entry = run.now.checkpoints[1]
-    assert entry == Checkpoint("checkpoint", "completed", 1, run.now.step, shown["bytes"])
+    assert entry == Checkpoint("checkpoint", "completed", 1, run.now.step, shown["bytes"], 0)
     assert run.now.saved == shown["bytes"]
 
 
@@ -200,3 +204,43 @@ def test_held_records_are_those_that_the_picture_shows_behind_gates(mode, policy
             check(trace)
     assert recording.view()["job"]["state"] == "finished"
     assert meter.now.position == 7
+
+
+def scheme(name):
+    """The counting job of seven records under another snapshot scheme."""
+
+    def factory():
+        graph = job(counter(EXACTLY))()
+        return replace(graph, checkpointing=graph.checkpointing._replace(scheme=name))
+
+    return factory
+
+
+def test_an_unaligned_snapshot_saves_what_its_barrier_overtook():
+    run = Measured(scheme("unaligned"))
+    run.act("read:source[0]/a", "read:source[0]/a")
+    run.apply(kind="checkpoint").act("trigger:source[0]", f"barrier:{A}")
+    parts = run.recording.view()["checkpoints"]["1"]["subtasks"]
+    assert parts["count[0]"]["saved"] == 3  # two records, and the watermark between them
+    assert run.now.in_flight == parts["count[0]"]["saved_bytes"] > 0
+    state = parts["count[0]"]["bytes"] + parts["source[0]"]["bytes"]
+    assert run.now.saved == state + run.now.in_flight
+    entry = run.now.checkpoints[1]
+    assert (entry.state, entry.in_flight) == (state, run.now.in_flight)
+    run.to_the_end()
+    assert (run.now.held, run.now.blocked, run.now.completed) == (0, {}, 1)
+
+
+def test_stopping_the_world_pauses_the_sources_until_all_is_copied():
+    run = Measured(scheme("stop_the_world"))
+    run.act("read:source[0]/a", "read:source[0]/a")
+    assert run.now.paused == 0
+    run.apply(kind="checkpoint")
+    began = run.now.step
+    while not run.now.completed:
+        assert run.now.paused == run.now.step - began + 1
+        run.act(run.recording.possible()[0]["id"])
+    assert run.now.paused == run.now.step - began
+    assert (run.now.held, run.now.in_flight) == (0, 0)
+    ended = run.now.paused
+    assert run.to_the_end().now.paused == ended

@@ -10,7 +10,7 @@ import pytest
 from django.contrib.sessions.models import Session
 from django.test import Client
 
-from engine.commands import FailSubtask, TriggerCheckpoint
+from engine.commands import FailSubtask, StopWithSavepoint, TriggerCheckpoint
 from engine.testing import written
 from labs.spec import LabSpec
 from streamlab.runs import comparisons, services
@@ -54,6 +54,7 @@ def test_a_command_and_its_moment_survive_their_text() -> None:
         Planned(TriggerCheckpoint(), 40),
         Planned(FailSubtask("window[1]"), 200, 3),
         Planned(FailSubtask("odd, name@2+1=%[0]"), 201),
+        Planned(StopWithSavepoint(True), 202),
     )
     assert [str(one) for one in plan[:2]] == ["checkpoint@40", "fail,subtask=window[1]@200+3"]
     assert parse_plan(str(one) for one in reversed(plan)) == plan
@@ -119,6 +120,26 @@ async def test_after_a_failure_results_are_compared_with_the_undisturbed_run(lab
         assert end["foreign"] == end["missing"] == 0
         assert end["written"] == undisturbed.rows[-1].written + end["repeated"]
         assert end["read"] > 60
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+async def test_every_scheme_can_be_compared(lab: LabSpec, scheme: str) -> None:
+    comparison = await made(
+        lab, "checkpoint@30", "fail,subtask=window[0]@50", schemes=("aligned", scheme)
+    )
+    aligned, other = comparison.sides
+    assert other.recording.view()["job"]["state"] == "finished"
+    assert other.rows[-1].position == aligned.rows[-1].position == 60
+    end = other.measures(other.last)
+    assert end["missing"] == 0
+    if scheme == "none":
+        assert (end["completed"], end["saved"]) == (0, 0)
+        assert comparison.summary()["plan"][0]["why"][1].startswith("This is not possible now:")
+    else:
+        assert end["completed"] == 1
+    assert (end["paused"] > 0) == (scheme == "stop_the_world")
+    assert (end["held"] > 0) <= (scheme in ("aligned", "unaligned_after_timeout"))
+    assert (end["in_flight"] > 0) <= scheme.startswith("unaligned")
 
 
 async def test_a_command_that_is_never_possible_says_why(lab: LabSpec) -> None:
@@ -247,7 +268,9 @@ async def test_too_many_at_once_are_refused(lab: LabSpec, monkeypatch: pytest.Mo
 
 @pytest.mark.django_db(transaction=True)
 def test_opening_a_comparison_writes_nothing(lab: LabSpec, client: Client) -> None:
-    response = client.get(PAGE, {"size": 60, "do": ["checkpoint@20", FAIL], "at": 12})
+    response = client.get(
+        PAGE, {"size": 60, "b": "at_least_once", "do": ["checkpoint@20", FAIL], "at": 12}
+    )
     boot = boot_of(response)
     assert [side["name"] for side in boot["sides"]] == ["aligned", "at_least_once"]
     assert (boot["by"], boot["at"]) == ("input", 12)
@@ -266,7 +289,7 @@ def test_opening_a_comparison_writes_nothing(lab: LabSpec, client: Client) -> No
 @pytest.mark.parametrize(
     ("query", "sentence"),
     [
-        ("a=sideways", "The snapshot scheme must be one of aligned, at_least_once"),
+        ("a=sideways", "The snapshot scheme must be one of aligned, unaligned"),
         ("seed=-1", "seed must be a whole number from 0 to"),
         ("seed=many", "seed must be a whole number, and &#x27;many&#x27; is none."),
         ("size=0", "Size must lie between 1 and 100000."),

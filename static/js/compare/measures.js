@@ -12,7 +12,9 @@ export const MEASURES = [
   { id: "waiting", name: "Records waiting now", note: "behind a barrier, in blocked inputs" },
   { id: "held", name: "Records held", note: "record-steps: each record counts for every step that it waited in a blocked input" },
   { id: "blocked", name: "Blocked steps", note: "summed over subtasks", of: ({ blocked }) => sum(blocked) },
+  { id: "paused", name: "Paused steps", note: "in which the sources stood still for a snapshot" },
   { id: "saved", name: "Bytes saved", note: "by all snapshots, those of aborted checkpoints included", text: bytes },
+  { id: "in_flight", name: "Of these in flight", note: "elements of channels that went into a snapshot", text: bytes },
   { id: "completed", name: "Checkpoints completed" },
   { id: "aborted", name: "Checkpoints aborted" },
   { id: "written", name: "Results written" },
@@ -62,5 +64,5 @@ export function drawDetails(element, { shown }) {
 function checkpoint(one) {
   if (!one) return "–";
   const steps = one.ended === null ? `since step ${number(one.triggered)}` : `${number(one.ended - one.triggered)} steps`;
-  return html`${one.kind === "savepoint" ? "savepoint, " : ""}${one.status === "triggered" ? "in progress" : one.status}, <span class="num">${steps}, ${bytes(one.saved)}</span>`;
+  return html`${one.kind === "savepoint" ? "savepoint, " : ""}${one.status === "triggered" ? "in progress" : one.status}, <span class="num">${steps}, ${bytes(one.state)}${one.in_flight ? ` + ${bytes(one.in_flight)} in flight` : ""}</span>`;
 }

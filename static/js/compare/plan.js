@@ -33,11 +33,13 @@ function fate({ given, why }) {
 
 const SIZES_SHOWN = 4;
 
-function options({ fail, rescale }) {
+function options({ savepoint, stop, refuse_upload: refuse, fail, rescale, rescale_from_checkpoint: fromCheckpoint }) {
   const sizes = ({ parallelism, maximum }) => Array.from({ length: Math.min(SIZES_SHOWN, maximum) }, (_, i) => i + 1).filter((n) => n !== parallelism);
   const value = (text) => encodeURIComponent(text).replaceAll("%5B", "[").replaceAll("%5D", "]");
-  return html`<option value="checkpoint">Trigger a checkpoint</option>${(fail?.subtasks ?? []).map((id) => html`<option value="fail,subtask=${value(id)}">Fail ${id}</option>`)}${(rescale?.operators ?? []).flatMap((operator) =>
-    sizes(operator).map((n) => html`<option value="rescale,operator=${value(operator.id)},parallelism=${n}">Rescale ${operator.id} to ${n}</option>`))}`;
+  return html`<option value="checkpoint">Trigger a checkpoint</option>${savepoint && html`<option value="savepoint">Take a savepoint</option>`}${
+    stop && html`<option value="stop,drain=false">Stop with a savepoint</option><option value="stop,drain=true">Stop with a savepoint, drained</option>`}${(fail?.subtasks ?? []).map((id) => html`<option value="fail,subtask=${value(id)}">Fail ${id}</option>`)}${(rescale?.operators ?? []).flatMap((operator) =>
+    sizes(operator).map((n) => html`<option value="rescale,operator=${value(operator.id)},parallelism=${n}">Rescale ${operator.id} to ${n}</option>`))}${(fromCheckpoint?.operators ?? []).flatMap((operator) =>
+    sizes(operator).map((n) => html`<option value="rescale_from_checkpoint,operator=${value(operator.id)},parallelism=${n}">Rescale ${operator.id} to ${n} from the last checkpoint</option>`))}${(refuse?.subtasks ?? []).map((id) => html`<option value="refuse_upload,subtask=${value(id)}">Refuse the next snapshot of ${id}</option>`)}`;
 }
 
 /** The address with a command at the cursor. By steps the moment is that of run A. */
