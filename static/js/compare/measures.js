@@ -31,13 +31,14 @@ export function drawMeasures(element, { shown, summary, measure }) {
   const ends = summary?.sides.map((side) => side.end) ?? [null, null];
   const now = shown?.sides.map((side) => side.measures) ?? [null, null];
   const [a, b] = summary?.sides.map((side) => side.label) ?? ["", ""];
-  setHtml(element, html`<table class="table measures"><thead><tr><th scope="col" rowspan="2">measure</th><th scope="colgroup" colspan="2">A ${a}</th><th scope="colgroup" colspan="2">B ${b}</th></tr><tr>${["A", "B"].map((name) => html`<th scope="col" class="right"><span class="vh">${name} </span>here</th><th scope="col"><span class="vh">${name} </span>of the end</th>`)}</tr></thead><tbody>${MEASURES.map((one) => row(one, now, ends, measure))}</tbody></table>`);
+  setHtml(element, html`<table class="table measures"><thead><tr><th scope="col" rowspan="2">measure</th><th scope="colgroup" colspan="2">A ${a}</th><th scope="colgroup" colspan="2">B ${b}</th></tr><tr>${["A", "B"].map((name) => html`<th scope="col" class="right"><span class="vh">${name} </span>here</th><th scope="col"><span class="vh">${name} </span>of the end</th>`)}</tr></thead><tbody>${MEASURES.map((one) => row(one, now, ends, measure, summary?.by.steps.values[one.id]?.flat() ?? []))}</tbody></table>`);
 }
 
-function row(one, now, ends, chosen) {
+/** `ever`: values of both runs on the way, of which some are higher than at the end. */
+function row(one, now, ends, chosen, ever) {
   const end = ends.map((measures) => (measures ? one.of(measures) : null));
   const here = now.map((measures) => (measures ? one.of(measures) : null));
-  const most = Math.max(1, ...end.map((value) => value ?? 0));
+  const most = Math.max(1, ...[...end, ...here, ...ever].map((value) => value ?? 0));
   const name = one.plotted
     ? html`<button type="button" class="pick" data-measure="${one.id}" aria-pressed="${String(one.id === chosen)}">${one.name}</button>`
     : one.name;
