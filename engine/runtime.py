@@ -53,6 +53,7 @@ class Runtime:
         self.clock = Clock()
         self.readiness = Readiness()
         self.coordinator = Coordinator(self.trace)
+        self.coordinator.storage.retained = job.durability.retained
         self.quantum = policy.quantum
         self.scheduler: Scheduler = make_scheduler(policy, seed)
         self.most = UNBOUNDED

@@ -231,7 +231,8 @@ class Subtask:
 
     def checkpoint(self, checkpoint: int) -> None:
         """Copy the state, forward the barrier, and send the copy to the coordinator."""
-        part = self.operator.snapshot()
+        savepoint = self.host.coordinator.is_savepoint(checkpoint)
+        part = self.operator.savepoint() if savepoint else self.operator.snapshot()
         size = estimated_bytes(part)
         events = self.host.trace.events
         if events is not None:

@@ -46,6 +46,7 @@ from engine.datastream.functions import (
     TimestampAssigner,
     WindowFunction,
 )
+from engine.datastream.state_backend import EmbeddedRocksDBStateBackend, HashMapStateBackend
 from engine.datastream.window import (
     ContinuousEventTimeTrigger,
     ContinuousProcessingTimeTrigger,
@@ -89,6 +90,7 @@ __all__ = [
     "DataStreamSink",
     "Duration",
     "DynamicEventTimeSessionWindows",
+    "EmbeddedRocksDBStateBackend",
     "EventTimeSessionWindows",
     "EventTimeTrigger",
     "FileSource",
@@ -96,6 +98,7 @@ __all__ = [
     "FlatMapFunction",
     "Function",
     "GlobalWindows",
+    "HashMapStateBackend",
     "JobExecutionResult",
     "JoinFunction",
     "KeySelector",

@@ -9,6 +9,7 @@ from typing import Any
 from engine.datastream.checks import check_integer, check_max_parallelism, check_parallelism
 from engine.datastream.common import TypeInformation, WatermarkStrategy
 from engine.datastream.data_stream import DataStream
+from engine.datastream.state_backend import StateBackendMethods
 from engine.datastream.transformation import Input, Transformation, build_graph, caller
 from engine.errors import InvalidJob
 from engine.graph.job_graph import DEFAULT_BUFFERS, JobGraph
@@ -83,10 +84,11 @@ class JobExecutionResult:
         self.results = results
 
 
-class StreamExecutionEnvironment:
+class StreamExecutionEnvironment(StateBackendMethods):
     """Collects the operators of one job. Parallelism is 1 unless it is set."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._transformations: list[Transformation] = []
         self._parallelism = 1
         self._max_parallelism: int | None = None
@@ -106,7 +108,6 @@ class StreamExecutionEnvironment:
             "from_data_stream",
             "add_jars",
             "add_classpaths",
-            "set_state_backend",
             "set_python_requirements",
             "execute_async",
             "generate_sequence",
@@ -237,6 +238,7 @@ class StreamExecutionEnvironment:
             exclude_ended=self._exclude_ended,
             at_least_once=self._checkpoints.mode == CheckpointingMode.AT_LEAST_ONCE,
             checkpoint_interval=self._checkpoint_interval,
+            durability=self.durability,
         )
 
     def execute(self, job_name: str = "job") -> JobExecutionResult:

@@ -9,6 +9,7 @@ from typing import Any
 import networkx as nx
 
 from engine.errors import InvalidJob
+from engine.graph.durability import Durability
 from engine.network.partitioners import Forward, Partitioner
 from engine.state.key_groups import UPPER_BOUND_MAX_PARALLELISM, default_max_parallelism
 
@@ -76,6 +77,7 @@ class JobGraph:
     exclude_ended: bool = False
     at_least_once: bool = False
     """Barriers block no input: a snapshot may hold the effect of records that are read again after a failure."""
+    durability: Durability = Durability()  # noqa: RUF009 - immutable
 
     def vertex(self, vertex_id: str) -> Vertex:
         for vertex in self.vertices:
