@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.checkpointing.storage import Completed, MemoryStorage
-from engine.errors import EngineBug
+from engine.checkpointing.completed import Completed, MemoryStorage
+from engine.errors import EngineBug, InvalidJob
 from engine.events import (
     CheckpointAborted,
     CheckpointCompleted,
@@ -42,6 +42,11 @@ class Coordinator:
     def _emit(self, *events: Any) -> None:
         if self.trace.events is not None:
             self.trace.events.extend(events)
+
+    def start_from(self, completed: Completed) -> None:
+        """The job was started from here: recovery goes back to it until there is a newer one, and ids go on behind its id."""
+        self.storage.completed = (completed,)
+        self.next_id = completed.checkpoint + 1
 
     def trigger(self, kind: str, subtasks: list[str], sources: list[str]) -> int:
         """Start a checkpoint that all `subtasks` have to acknowledge, and send the trigger to `sources`."""
@@ -134,21 +139,26 @@ class Coordinator:
         self.parts[subtask] = part
         if len(self.parts) < len(self.waiting):
             return False
-        self._complete(checkpoint)
-        return True
+        return self._complete(checkpoint)
 
-    def _complete(self, checkpoint: int) -> None:
+    def _complete(self, checkpoint: int) -> bool:
+        """Store it; False where the storage refuses, which aborts the checkpoint."""
         by_operator: dict[str, list[Any]] = {}
         for subtask in sorted(self.parts, key=_operator_and_index):
             by_operator.setdefault(_operator_and_index(subtask)[0], []).append(self.parts[subtask])
         size = sum(map(estimated_bytes, self.parts.values()))
         shown = self.shown[checkpoint]
-        self.storage.store(Completed(checkpoint, shown["kind"], by_operator, size))
+        try:
+            self.storage.store(Completed(checkpoint, shown["kind"], by_operator, size))
+        except InvalidJob as error:
+            self.abort(str(error))
+            return False
         shown.update(status="completed", ended=self.trace.step + 1, bytes=size)
         self.trace.mark("checkpoint_completed", str(checkpoint))
         self._emit(CheckpointCompleted(checkpoint, size))
         self.pending = None
         self.parts = {}
+        return True
 
     def abort(self, reason: str) -> None:
         """Give up the checkpoint in progress, if there is one."""

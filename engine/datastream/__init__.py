@@ -1,5 +1,9 @@
 """The programming interface: the names of pyflink.datastream and pyflink.common, for the subset that is implemented."""
 
+from engine.datastream.checkpoint_storage import (
+    FileSystemCheckpointStorage,
+    JobManagerCheckpointStorage,
+)
 from engine.datastream.common import (
     AggregatingStateDescriptor,
     Duration,
@@ -13,6 +17,7 @@ from engine.datastream.common import (
     ValueStateDescriptor,
     WatermarkStrategy,
 )
+from engine.datastream.configuration import Configuration
 from engine.datastream.connected import BroadcastStream, ConnectedStreams
 from engine.datastream.connectors import FileSource, StreamFormat
 from engine.datastream.data_stream import DataStream, DataStreamSink, KeyedStream
@@ -82,6 +87,7 @@ __all__ = [
     "CoGroupFunction",
     "CoMapFunction",
     "CoProcessFunction",
+    "Configuration",
     "ConnectedStreams",
     "ContinuousEventTimeTrigger",
     "ContinuousProcessingTimeTrigger",
@@ -94,12 +100,14 @@ __all__ = [
     "EventTimeSessionWindows",
     "EventTimeTrigger",
     "FileSource",
+    "FileSystemCheckpointStorage",
     "FilterFunction",
     "FlatMapFunction",
     "Function",
     "GlobalWindows",
     "HashMapStateBackend",
     "JobExecutionResult",
+    "JobManagerCheckpointStorage",
     "JoinFunction",
     "KeySelector",
     "KeyedBroadcastProcessFunction",

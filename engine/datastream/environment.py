@@ -6,8 +6,12 @@ import builtins
 from collections.abc import Iterable
 from typing import Any
 
+from engine.checkpointing.completed import MemoryStorage
+from engine.checkpointing.storage import DirectoryStorage
+from engine.datastream.checkpoint_storage import CheckpointStorageMethods
 from engine.datastream.checks import check_integer, check_max_parallelism, check_parallelism
 from engine.datastream.common import TypeInformation, WatermarkStrategy
+from engine.datastream.configuration import DIRECTORY, Configuration
 from engine.datastream.data_stream import DataStream
 from engine.datastream.state_backend import StateBackendMethods
 from engine.datastream.transformation import Input, Transformation, build_graph, caller
@@ -45,7 +49,7 @@ class CheckpointingMode:
     AT_LEAST_ONCE = "AT_LEAST_ONCE"
 
 
-class CheckpointConfig:
+class CheckpointConfig(CheckpointStorageMethods):
     """The part of pyflink.datastream.CheckpointConfig that is there: the mode."""
 
     def __init__(self) -> None:
@@ -99,8 +103,20 @@ class StreamExecutionEnvironment(StateBackendMethods):
         self._config = ExecutionConfig()
 
     @staticmethod
-    def get_execution_environment(configuration: Any = None) -> StreamExecutionEnvironment:
-        return StreamExecutionEnvironment()
+    def get_execution_environment(
+        configuration: Configuration | None = None,
+    ) -> StreamExecutionEnvironment:
+        env = StreamExecutionEnvironment()
+        if configuration is not None:
+            env.configure(configuration)
+        return env
+
+    def configure(self, configuration: Configuration) -> None:
+        """Take over the settings that are set in a configuration."""
+        super().configure(configuration)
+        directory = configuration.get_string(DIRECTORY)
+        if directory is not None:
+            self._checkpoints.set_checkpoint_storage_dir(directory)
 
     def __getattr__(self, name: str) -> Any:
         if name in {
@@ -238,13 +254,15 @@ class StreamExecutionEnvironment(StateBackendMethods):
             exclude_ended=self._exclude_ended,
             at_least_once=self._checkpoints.mode == CheckpointingMode.AT_LEAST_ONCE,
             checkpoint_interval=self._checkpoint_interval,
-            durability=self.durability,
+            durability=self.durability._replace(directory=self._checkpoints.storage.directory),
         )
 
     def execute(self, job_name: str = "job") -> JobExecutionResult:
         """Run the job to its end and print what its sinks wrote, as PyFlink's print does."""
         graph = self.get_job_graph(job_name)
-        recording = Recording(lambda: graph, Policy("round_robin", 64))
+        recording = Recording(
+            lambda: graph, Policy("round_robin", 64), restore=self.start(graph), storage=opened
+        )
         while recording.position == recording.head:
             before = recording.position
             recording.step(100_000)
@@ -262,6 +280,14 @@ class StreamExecutionEnvironment(StateBackendMethods):
         if runtime.state == "failed":
             raise InvalidJob("job_failed", runtime.reason)
         return JobExecutionResult(results)
+
+
+def opened(graph: JobGraph) -> MemoryStorage:
+    """Where a job's checkpoints go when it is executed: into the directory that it sets, if any."""
+    directory = graph.durability.directory
+    if directory is None:
+        return MemoryStorage(graph.durability.retained)
+    return DirectoryStorage(directory, graph)
 
 
 def _sinks(graph: JobGraph) -> set[str]:

@@ -17,6 +17,7 @@ from engine.operators.keyed import EVENT, KeyedPart, redistribute_keyed
 from engine.operators.keyed_function import KeyedFunctionOperator
 from engine.operators.process import FunctionContext, attach, collect
 from engine.state.backends.parts import Incremental
+from engine.state.codec import writable
 from engine.state.key_groups import canonical, original
 from engine.state.operator_state import NO_GROUP, broadcast_items
 from engine.values import loaded, stored, text
@@ -24,6 +25,7 @@ from engine.values import loaded, stored, text
 BroadcastTables = dict[str, dict[Any, Any]]
 
 
+@writable
 class BroadcastPart(NamedTuple):
     """One subtask's part of a snapshot."""
 

@@ -15,6 +15,7 @@ from engine.events import StatePut, TimerFired, TimerRemoved, TimerSet
 from engine.operators.base import Context, Operator
 from engine.state.backends import make_backend
 from engine.state.backends.parts import Incremental, keep_their_layers, whole
+from engine.state.codec import writable
 from engine.state.key_groups import original
 from engine.state.keyed_state import (
     STATE,
@@ -35,6 +36,7 @@ MOST_TIMERS = 200_000
 """How many timers one watermark may fire: a timer that sets itself again at the end of time must not hang the engine."""
 
 
+@writable
 class KeyedPart(NamedTuple):
     """One subtask's part of a snapshot."""
 
@@ -156,6 +158,7 @@ class KeyedOperator(Operator):
 
     def restore(self, part: KeyedPart | Incremental | None) -> None:
         keyed = keyed_part(part)
+        self.state.restored = frozenset(keyed.tables)
         self._load(keyed._replace(tables=in_order_of_expiry(keyed.tables)))
         self.state.backend.restored(part)
 

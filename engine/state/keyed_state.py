@@ -90,7 +90,7 @@ def row_id(name: str, key: Any, window: tuple[int, int] | None = None, entry: An
 class KeyedState:
     """All tables of one keyed operator, and the key that they are read for now."""
 
-    __slots__ = ("backend", "cleaners", "key", "now", "rows", "tables")
+    __slots__ = ("backend", "cleaners", "key", "now", "restored", "rows", "tables")
 
     def __init__(
         self, rows: Rows, now: Callable[[], int] = lambda: 0, backend: Backend | None = None
@@ -101,6 +101,8 @@ class KeyedState:
         """The engine's clock, in microseconds; only what has a time to live looks at it."""
         self.key: Any = None
         self.tables: Tables = {}
+        self.restored: frozenset[str] = frozenset()
+        """The tables that the deployment was started with."""
         self.cleaners: list[Callable[[Tables], None]] = []
         """What takes expired values out of the copy that goes into a snapshot."""
 
@@ -112,11 +114,18 @@ class KeyedState:
             self.tables[name] = (kind, table)
             return table
         if known[0] != kind:
+            if name in self.restored:
+                raise InvalidJob(
+                    "state_type",
+                    f"State {name!r} is {known[0]} state in what is restored, and {kind} state in this job.",
+                    place=self.rows.subtask,
+                    mend="Keep its kind, or give the new state another name.",
+                )
             raise InvalidJob(
                 "state_type",
                 f"State {name!r} was declared as {known[0]} state and as {kind} state.",
                 place=self.rows.subtask,
-                mend="Give each state descriptor of an operator a name of its own; state that is restored keeps its kind.",
+                mend="Give each state descriptor of an operator a name of its own.",
             )
         return known[1]
 
