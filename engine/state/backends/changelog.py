@@ -30,8 +30,9 @@ class ChangelogBackend(JournalingBackend):
 
     def written(self, row: Row, new: bool, value: Any) -> None:
         if not self.due:
-            self.log.append((row, value))
-            if self.logged + len(self.log) > self.materialize_every:
+            log = self.log
+            log.append((row, value))
+            if self.logged + len(log) > self.materialize_every:
                 self._materialize_next()
 
     def removed(self, row: Row) -> None:

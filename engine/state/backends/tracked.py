@@ -27,34 +27,40 @@ class Unheard:
 
 UNHEARD = Unheard()
 _MISSING = object()
+_set = dict.__setitem__
 
 
 class Tracked(dict[Any, Any]):
     """The values of keys, or of the entries of one key; `prefix` is the beginning of a row's name."""
 
-    __slots__ = ("journal", "prefix")
+    __slots__ = ("journal", "prefix", "removed", "written")
 
     def __init__(self, journal: Journal, prefix: Row) -> None:
         super().__init__()
-        self.journal = journal
         self.prefix = prefix
+        self.tell(journal)
+
+    def tell(self, journal: Journal) -> None:
+        """Tell this journal from now on."""
+        self.journal = journal
+        self.written, self.removed = journal.written, journal.removed
 
     def __setitem__(self, key: Any, value: Any) -> None:
         new = key not in self
-        super().__setitem__(key, value)
-        self.journal.written((*self.prefix, key), new, value)
+        _set(self, key, value)
+        self.written((*self.prefix, key), new, value)
 
     def __delitem__(self, key: Any) -> None:
-        super().__delitem__(key)
-        self.journal.removed((*self.prefix, key))
+        dict.__delitem__(self, key)
+        self.removed((*self.prefix, key))
 
     def pop(self, key: Any, default: Any = _MISSING) -> Any:
         if key not in self:
             if default is _MISSING:
                 raise KeyError(key)
             return default
-        value = super().pop(key)
-        self.journal.removed((*self.prefix, key))
+        value = dict.pop(self, key)
+        self.removed((*self.prefix, key))
         return value
 
     def popitem(self) -> tuple[Any, Any]:
@@ -104,9 +110,9 @@ class TrackedNested(Tracked):
             if default is _MISSING:
                 raise KeyError(key)
             return default
-        held.journal = UNHEARD
+        held.tell(UNHEARD)
         for entry in held:
-            self.journal.removed((*self.prefix, key, entry))
+            self.removed((*self.prefix, key, entry))
         return held
 
 
