@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from engine.checkpointing.snapshot import Elements
 from engine.state.backends.parts import Incremental, Layer
 
 
 class Completed(NamedTuple):
-    """A checkpoint that can be restored: the parts of each operator, by subtask index."""
+    """A checkpoint that can be restored: the parts of each operator by subtask index, and what was in flight."""
 
     checkpoint: int
     kind: str
     parts: dict[str, list[Any]]
     bytes: int
+    in_flight: Elements
 
 
 SAVEPOINT = "savepoint"

@@ -40,7 +40,8 @@ class StoredOperator(NamedTuple):
 class Manifest(NamedTuple):
     """sequence: its number among the snapshots of this job in the directory, from 1; it tells which is newer.
 
-    layers: the SHA-256 of the shared files that the parts refer to.
+    layers: the SHA-256 of the shared files that the parts refer to. in_flight: that of the part with what was in the channels,
+    which is the last one.
     """
 
     sequence: int
@@ -51,6 +52,7 @@ class Manifest(NamedTuple):
     engine: int
     operators: tuple[StoredOperator, ...]
     layers: tuple[str, ...]
+    in_flight: str
 
     def folder(self) -> str:
         """The name of its folder: the same for the same content, whenever it is written."""
@@ -102,6 +104,7 @@ def _manifest(found: dict[str, Any]) -> Manifest:
         _is(int, found["engine"]),
         operators,
         tuple(map(_sha, found["layers"])),
+        _sha(found["in_flight"]),
     )
 
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from engine.checkpointing.completed import SAVEPOINT, Completed
+from engine.checkpointing.snapshot import Elements
 from engine.errors import InvalidJob
 from engine.graph.job_graph import JobGraph, Vertex
 from engine.state.codec import encode, writable
@@ -42,7 +43,10 @@ class SavedOperator(NamedTuple):
 
 @writable
 class Savepoint(NamedTuple):
-    """kind: "savepoint" or "checkpoint". identity: that of the job that took it. engine: the version that took it."""
+    """kind: "savepoint" or "checkpoint". identity: that of the job that took it. engine: the version that took it.
+
+    in_flight: what an unaligned checkpoint found in the channels; a savepoint finds nothing there.
+    """
 
     checkpoint: int
     kind: str
@@ -50,6 +54,7 @@ class Savepoint(NamedTuple):
     identity: str
     engine: int
     operators: tuple[SavedOperator, ...]
+    in_flight: Elements
 
     def digest(self) -> str:
         """SHA-256 of the content: two runs from savepoints with one digest, with the same choices, are the same."""
@@ -67,12 +72,16 @@ def shape_of(vertex: Vertex) -> str:
 
 
 def identity_of(job: JobGraph) -> str:
-    """The same for two jobs whose operators have the same uids, kinds of state and types of keys."""
+    """The same for two jobs whose operators have the same uids, kinds of state and types of keys, and the same edges."""
     operators = tuple(
         (uid_of(vertex), vertex.kind, shape_of(vertex), vertex.keyed, vertex.key_type)
         for vertex in job.vertices
     )
-    return hashlib.sha256(encode(operators)).hexdigest()
+    edges = tuple(
+        (uid_of(job.vertex(edge.source)), uid_of(job.vertex(edge.target)), edge.partitioner.name, edge.tag, edge.gate)
+        for edge in job.edges
+    )  # fmt: skip
+    return hashlib.sha256(encode((operators, edges))).hexdigest()
 
 
 def savepoint_of(job: JobGraph, completed: Completed) -> Savepoint:
@@ -89,8 +98,9 @@ def savepoint_of(job: JobGraph, completed: Completed) -> Savepoint:
         for vertex in job.vertices
     )
     return Savepoint(
-        completed.checkpoint, completed.kind, job.name, identity_of(job), ENGINE_VERSION, operators
-    )
+        completed.checkpoint, completed.kind, job.name, identity_of(job), ENGINE_VERSION, operators,
+        completed.in_flight,
+    )  # fmt: skip
 
 
 def only_claimed(job: JobGraph, savepoint: Savepoint) -> Savepoint:

@@ -112,9 +112,11 @@ def write_snapshot(directory: str, savepoint: Savepoint, known: Layers | None = 
                 saved.uid, saved.kind, saved.shape, saved.key_type, saved.max_parallelism, shas
             )
         )
+    in_flight = _encoded(savepoint.in_flight, "channels", layers, known, home / SHARED)
+    parts.append(in_flight)
     manifest = Manifest(
         0, savepoint.checkpoint, savepoint.kind, savepoint.job, savepoint.identity, savepoint.engine,
-        tuple(operators), tuple(sorted(layers)),
+        tuple(operators), tuple(sorted(layers)), _sha(in_flight),
     )  # fmt: skip
     try:
         return str(_written(home, manifest, parts, layers))
@@ -318,8 +320,10 @@ def _read(folder: Path) -> Savepoint:
                 tuple(parts),
             )
         )
+    in_flight = _decoded(_checked(folder / _part(number), manifest.in_flight), f"part {number}")
     return Savepoint(
-        manifest.checkpoint, manifest.kind, manifest.job, manifest.identity, manifest.engine, tuple(operators)
+        manifest.checkpoint, manifest.kind, manifest.job, manifest.identity, manifest.engine, tuple(operators),
+        in_flight,
     )  # fmt: skip
 
 

@@ -50,11 +50,22 @@ class Count(KeyedProcessFunction):
         yield (ctx.get_current_key(), "timer", timestamp)
 
 
-def make(backend="heap", function=Count, parallelism=2, retained=1, name="count", changes=9):
+def make(
+    backend="heap",
+    function=Count,
+    parallelism=2,
+    retained=1,
+    name="count",
+    changes=9,
+    unaligned=False,
+):
     def factory():
         env = StreamExecutionEnvironment()
         set_backend(env, backend)
         env.set_changelog_materialization(changes)
+        env.get_checkpoint_config().set_tolerable_checkpoint_failure_number(1)
+        if unaligned:
+            env.get_checkpoint_config().enable_unaligned_checkpoints()
         env.durability = env.durability._replace(retained=retained)
         splits = [
             SplitData(f"p{index}", [(f"k{number % 5}", number) for number in range(index, 60, 2)])
@@ -262,6 +273,18 @@ def test_going_back_and_forth_writes_the_same_again_and_nothing_else(tmp_path, b
         else:
             assert after[path] == content
     assert [found.checkpoint for found in sound(str(tmp_path))] == [3, 2]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_was_in_flight_comes_back_from_the_directory(tmp_path, backend):
+    recording = checkpointed(str(tmp_path), backend, unaligned=True)
+    saved = read_snapshot(str(tmp_path))
+    assert saved.in_flight == recording.runtime.coordinator.storage.latest().in_flight != {}
+    expected = keyed_state(run_to_idle(Recording(make())))
+    for parallelism in (2, 3):
+        restored = Recording(make(backend, unaligned=True, parallelism=parallelism), restore=saved)
+        assert any(channel["queue"] for channel in restored.view()["channels"].values())
+        assert keyed_state(run_to_idle(restored)) == expected
 
 
 def test_a_fork_keeps_its_checkpoints_in_memory(tmp_path):
