@@ -70,12 +70,15 @@ class Recording:
         policy: Policy = ATOMIC,
         seed: int = 0,
         log: Iterable[LogEntry] = (),
+        runtime: type[Runtime] = Runtime,
     ) -> None:
+        """runtime: what the job runs on; a wrong one shows what a wrong protocol does."""
         self._factory = graph_factory
+        self._runtime_type = runtime
         self.policy = policy
         self.seed = seed
         self._log = Log(log)
-        self._runtime = Runtime(graph_factory(), policy, seed)
+        self._runtime = runtime(graph_factory(), policy, seed)
         self._frames: list[tuple[int, Any]] = [(0, self._runtime.keyframe())]
         self._interval = FIRST_INTERVAL
         self.frontier = 0
@@ -390,7 +393,7 @@ class Recording:
         if self.replay_only and step == 0:
             # What cannot be copied has to be made anew; what was written outside stays written.
             trace, logs = self._runtime.trace, self._runtime.logs
-            self._runtime = Runtime(self._factory(), self.policy, self.seed)
+            self._runtime = self._runtime_type(self._factory(), self.policy, self.seed)
             self._runtime.trace.marks, self._runtime.trace.frontier = trace.marks, trace.frontier
             for name, log in logs.items():
                 if name in self._runtime.logs:
@@ -401,7 +404,9 @@ class Recording:
     def fork(self) -> Recording:
         """An independent run whose log ends at the position."""
         position = self.position
-        copy = Recording(self._factory, self.policy, self.seed, self._log.prefix(position))
+        copy = Recording(
+            self._factory, self.policy, self.seed, self._log.prefix(position), self._runtime_type
+        )
         if not self.replay_only:
             copy._frames = [(step, frame) for step, frame in self._frames if step <= position]
             for name, log in self._runtime.logs.items():
