@@ -24,7 +24,7 @@ from engine.datastream import (
 from engine.explore.job import JobSystem
 from engine.explore.network_invariants import SNAPSHOT_RULES
 from engine.explore.results import Counts, Exhausted, Result
-from engine.explore.search import breadth_first, depth_first
+from engine.explore.ways import breadth_first, depth_first
 from engine.graph.job_graph import JobGraph
 
 STATES_A_SECOND = 12_000

@@ -17,7 +17,7 @@ from time import perf_counter
 from benchmarks.report import row
 from engine.checkpointing.chandy_lamport import ChandyLamport
 from engine.conformance.chandy_lamport import three_processes
-from engine.explore.search import breadth_first
+from engine.explore.ways import breadth_first
 
 SPECIFICATION = """
 ---- MODULE Snapshot ----

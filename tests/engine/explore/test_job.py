@@ -23,7 +23,7 @@ from engine.explore.job_invariants import (
 from engine.explore.layout import BUDGET, MASKS, SETTING
 from engine.explore.minimize import minimize
 from engine.explore.results import BoundReached, Exhausted, Violated
-from engine.explore.search import Bounds, breadth_first, depth_first, random_walks
+from engine.explore.ways import Bounds, breadth_first, depth_first, random_walks
 from engine.explore.wrong_barriers import WRONG_BARRIERS
 from engine.operators.split import SplitData
 from engine.randomness import RandomStream
