@@ -13,11 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
-from engine.commands import Command, FailSubtask, Rescale, TriggerCheckpoint
+from engine.commands import Command, FailSubtask, RefuseUpload, TriggerCheckpoint, command_data
 from engine.errors import ImpossibleAction, InvalidJob
 from engine.explore.layout import BUDGET, MASKS, SETTING, Action, Layout, State
 from engine.explore.states import JobStates
 from engine.explore.watched import EVERYWHERE, Watched, watched
+from engine.graph.checkpoint_settings import STOP_THE_WORLD, UNALIGNED
 from engine.graph.job_graph import JobGraph
 from engine.impossible import why_not_command
 from engine.operators.source import SourceOperator
@@ -59,6 +60,8 @@ class JobSystem:
             )
         commands = commands or {}
         self.commands = {f"command:{_shown(command)}": command for command in commands}
+        self._local = any(isinstance(command, RefuseUpload) for command in commands)
+        """Whether a command is possible or not by the state of a subtask."""
         self.states = JobStates(self._runtime, results)
         self._enabled: dict[State, tuple[str, ...]] = {}
         self._offered: dict[State, tuple[str, ...]] = {}
@@ -100,7 +103,7 @@ class JobSystem:
             actions = self._enabled[allowed] = layout.enabled(at[MASKS])
         if not self.commands:
             return actions
-        asked = at[SETTING : BUDGET + 1]
+        asked = at if self._local else at[SETTING : BUDGET + 1]
         offered = self._offered.get(asked)
         if offered is None:
             offered = self._offered[asked] = tuple(
@@ -222,7 +225,8 @@ class JobSystem:
         """Actions that belong to two subtasks, and neither to the clock; of two acknowledgements the second may complete.
 
         One may fill the channel, or the box of messages, that the other takes from: both stay possible, in either order.
-        A function that raises touches every subtask, and no answer foresees it; a job with one is refused once this was
+        Where barriers overtake, one that is put before a queue makes it wait; and while the sources pause, every action may be
+        the last one in flight. A function that raises touches every subtask, and no answer foresees it; a job with one is refused once this was
         asked.
         """
         self._reduced = True
@@ -232,13 +236,18 @@ class JobSystem:
             return False
         one, other = actions[first].slot, actions[second].slot
         kinds = {one.kind, other.kind}
-        return kinds <= COMMUTING and kinds != {"ack"} and one.subtask != other.subtask
+        if not kinds <= COMMUTING or kinds == {"ack"} or one.subtask == other.subtask:
+            return False
+        scheme = self._runtime.job.checkpointing.scheme
+        if scheme == UNALIGNED:
+            return not self.states.layouts[self.at[SETTING]].adjacent(one.subtask, other.subtask)
+        return scheme != STOP_THE_WORLD
 
     def _check_reduction(self) -> None:
         if self._reduced and self._raised:
             raise InvalidJob(
                 "raises",
-                "A function of this job raises, so no two of its actions are independent for sure.",
+                "A function of this job raises, or its checkpoints fail too often, so no two of its actions are independent for sure.",
                 mend="Search it breadth first, without reduction.",
             )
 
@@ -264,8 +273,5 @@ class Failure:
 
 
 def _shown(command: Command) -> str:
-    if isinstance(command, TriggerCheckpoint):
-        return "checkpoint"
-    if isinstance(command, Rescale):
-        return f"rescale {command.operator} {command.parallelism}"
-    return f"fail {command.subtask}"
+    """The kind of a command and what it is given: "fail count[0]"."""
+    return " ".join(map(str, command_data(command).values()))

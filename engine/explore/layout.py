@@ -15,7 +15,7 @@ from engine.explore.watched import JOB, NEAR, WIDE
 
 State = tuple[int, ...]
 
-MASKS, SETTING, CHECKPOINTS, COORDINATOR, CLOCK, BUDGET, FIRST = range(7)
+MASKS, SETTING, CHECKPOINTS, SNAPSHOTS, COORDINATOR, CLOCK, BUDGET, FIRST = range(8)
 """SETTING: state of the job, attempt and parallelism. BUDGET: what is left of it. From FIRST on: subtasks and channels."""
 
 Effect = tuple[int, tuple[tuple[int, int], ...]]
@@ -99,6 +99,8 @@ class Layout:
         ]
         """Where the credit of the sender of each channel stands."""
         self.unfinished = self.credits.stop
+        self.under_way = slice(self.boxes.start, self.channels.stop)
+        """Boxes and channels, which tell what is under way (and logs, which tell nothing)."""
         self.key = slice(SETTING, self.channels.stop)
         self.slots = len(deployment.slots)
         self.subtask_of = dict(zip(names, self.subtasks, strict=True))
@@ -115,7 +117,7 @@ class Layout:
         return bits * nonempty | (bits * blocked) << n | (bits * stalled) << 2 * n
 
     def _reaches(self, slot: Slot) -> tuple[Reach, ...]:
-        job = (SETTING, CHECKPOINTS)
+        job = (SETTING, CHECKPOINTS, SNAPSHOTS)
         whole = (*job, COORDINATOR, CLOCK)
         everything = self._planes((1 << self.slots) - 1)
         if slot.kind == "restart":
@@ -142,9 +144,8 @@ class Layout:
         """A subtask, its box of messages, its channels, and the credit of those who send to it."""
         subtask = list(self._deployment.subtasks.values())[place]
         below = 0
-        for slot in self._deployment.slots:
-            if slot.channel is not None and slot.channel in subtask.output.channels:
-                below |= 1 << self._deployment.by_action[slot.action]
+        for channel in subtask.output.channels:
+            below |= channel.bit | channel.priority_bit
         senders = {channel.sender for channel in subtask.inputs}
         around = (*subtask.inputs, *subtask.output.channels)
         numbers = {name: number for number, name in enumerate(self._deployment.channels)}
@@ -167,6 +168,11 @@ class Layout:
             if slot.subtask in subtasks:
                 bits |= 1 << number
         return bits
+
+    def adjacent(self, one: str | None, other: str | None) -> bool:
+        """Whether one of two subtasks sends to the other."""
+        channels = self._deployment.channels.values()
+        return any({channel.sender, channel.receiver} == {one, other} for channel in channels)
 
     def by_sender(self, credits: Iterable[int]) -> list[int]:
         """The credit of each subtask, out of that of the senders of each channel."""

@@ -12,8 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any
 
-Relative = Callable[[int], Hashable]
-"""(number of the newest checkpoint) -> the form of a part relative to it"""
+Relative = Callable[[int, int], Hashable]
+"""(newest checkpoint, oldest that is under way) -> the form of a part relative to them"""
+
+NONE_UNDER_WAY = 1 << 62
 
 
 class Numbers:
@@ -24,39 +26,49 @@ class Numbers:
         self.frames: list[Any] = []
         """What a part is put back from, by number; of equal parts the first."""
         self.relative: list[Relative | None] = []
-        self._relative_to: dict[int, RelativeTo] = {}
+        self.oldest: list[int] = []
+        """The oldest checkpoint that a part tells to be under way, or NONE_UNDER_WAY."""
+        self._relative_to: dict[tuple[int, int], RelativeTo] = {}
 
     def __len__(self) -> int:
         return len(self.frames)
 
-    def number(self, form: Hashable, frame: Any = None, relative: Relative | None = None) -> int:
+    def number(
+        self,
+        form: Hashable,
+        frame: Any = None,
+        relative: Relative | None = None,
+        oldest: int = NONE_UNDER_WAY,
+    ) -> int:
         """The number of the part of this form; `relative` where the form names checkpoints."""
         number = self._numbers.get(form)
         if number is None:
             number = self._numbers[form] = len(self.frames)
             self.frames.append(frame)
             self.relative.append(relative)
+            self.oldest.append(oldest)
         return number
 
-    def relative_to(self, newest: int) -> RelativeTo:
+    def relative_to(self, newest: int, oldest: int) -> RelativeTo:
         """number -> number of the relative form, as a table that fills itself."""
-        table = self._relative_to.get(newest)
+        table = self._relative_to.get((newest, oldest))
         if table is None:
-            table = self._relative_to[newest] = RelativeTo(self, newest)
+            table = self._relative_to[newest, oldest] = RelativeTo(self, newest, oldest)
         return table
 
 
 class RelativeTo(dict[int, int]):
-    """number -> number of its form relative to the checkpoint `newest`."""
+    """number -> number of its form relative to the checkpoint `newest`, where `oldest` is the oldest under way."""
 
-    def __init__(self, numbers: Numbers, newest: int) -> None:
+    def __init__(self, numbers: Numbers, newest: int, oldest: int) -> None:
         self.numbers = numbers
         self.newest = newest
+        self.oldest = oldest
 
     def __missing__(self, number: int) -> int:
         relative = self.numbers.relative[number]
         found = number
         if relative is not None:
-            found = self.numbers.number(("relative", relative(self.newest)))
+            found = self.numbers.number(("relative", relative(self.newest, self.oldest)))
         self[number] = found
         return found

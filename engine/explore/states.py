@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping
 from typing import Any
 
 from engine.deployment import Deployment
-from engine.elements import BARRIER
+from engine.elements import BARRIER, CANCEL
 from engine.explore.canonical import frozen
 from engine.explore.layout import (
     CHECKPOINTS,
@@ -14,13 +14,15 @@ from engine.explore.layout import (
     COORDINATOR,
     MASKS,
     SETTING,
+    SNAPSHOTS,
     Layout,
     State,
 )
-from engine.explore.numbers import Numbers
+from engine.explore.numbers import NONE_UNDER_WAY, Numbers
+from engine.explore.subtask_forms import snapshots_relative, snapshots_told, subtask_form
 from engine.explore.watched import Held, Watched
 
-NEXT_ID, MESSAGES, SHOWN = 0, 4, 5
+NEXT_ID, MESSAGES, SHOWN = 0, 3, 4
 """Where these stand in a keyframe of the coordinator."""
 
 MOST_PARTS = 50_000
@@ -46,14 +48,20 @@ class JobStates:
         """The hashable form of parts of checkpoints, which never change, by identity."""
 
     def key(self, state: State) -> Hashable:
-        """Channel contents, state, watermarks, alignment, coordinator, results; checkpoints count back from the newest.
+        """Channel contents, state, watermarks, barriers, coordinator, results; checkpoints count back from the newest.
 
-        The clock's present is left out, and what it has to wake is told by how far off it is.
+        The clock's present is left out, and what it has to wake is told by how far off it is. That a checkpoint is over
+        makes a difference from the oldest on of which somebody may still hear.
         """
-        newest: int = self.numbers.frames[state[CHECKPOINTS]][0]
-        relative = self.numbers.relative_to(newest)
-        key = self.layouts[state[SETTING]].key
-        return state[MASKS], *map(relative.__getitem__, state[key])
+        numbers = self.numbers
+        newest: int = numbers.frames[state[CHECKPOINTS]][0]
+        layout = self.layouts[state[SETTING]]
+        oldest = min(
+            numbers.oldest[state[COORDINATOR]],
+            *map(numbers.oldest.__getitem__, state[layout.under_way]),
+        )
+        relative = numbers.relative_to(newest, min(oldest, newest))
+        return state[MASKS], *map(relative.__getitem__, state[layout.key])
 
     def put_back(self, state: State) -> None:
         """Put the runtime into a state. Ids and steps in it are those of some schedule that leads there."""
@@ -80,6 +88,7 @@ class JobStates:
                 layout.readiness(state[MASKS]),
                 scheduler,
                 coordinator,
+                frames[state[SNAPSHOTS]],
                 [frames[state[index]] for index in layout.channels],
                 [state[index] for index in layout.senders],
                 [frames[state[index]] for index in layout.subtasks],
@@ -99,6 +108,7 @@ class JobStates:
             readiness,
             scheduler,
             coordinator,
+            snapshots,
             channels,
             credits,
             _,
@@ -123,7 +133,8 @@ class JobStates:
             layout.masks(*readiness),
             setting,
             self._checkpoints(coordinator[NEXT_ID], coordinator[SHOWN]),
-            self._coordinator(coordinator),
+            self._snapshots(snapshots, clock[0]),
+            self._coordinator(coordinator, clock[0]),
             self._clock(clock),
             budget,
             *map(self._subtask, subtasks),
@@ -146,82 +157,128 @@ class JobStates:
         """How many checkpoints there have been, and of which kinds those were that are still known."""
         kinds = tuple((number, checkpoint["kind"]) for number, checkpoint in shown.items())
         form = "checkpoints", newest, kinds
-        return self.numbers.number(form, (newest, shown), lambda newest: "checkpoints")
+        return self.numbers.number(form, (newest, shown), lambda newest, oldest: "checkpoints")
 
-    def _coordinator(self, frame: Any) -> int:
+    def _snapshots(self, frame: Any, now: int) -> int:
+        paused, drained, next_trigger, wanted, ended, stop = frame
+        settings = self.runtime.job.checkpointing
+        if settings.interval is None:
+            now = next_trigger = ended = 0  # no time makes a difference
+        until = (next_trigger or now) - now
+        pause = max(0, ended + settings.min_pause * 1000 - now) if ended else 0
+        return self.numbers.number(
+            ("snapshots", paused, drained, next_trigger, wanted, ended, stop, now),
+            frame,
+            lambda newest, oldest: (
+                "snapshots",
+                paused and newest - paused,
+                (drained, until, wanted, pause, stop),
+            ),
+        )
+
+    def _coordinator(self, frame: Any, now: int) -> int:
         coordinator = self.runtime.desk.coordinator
         latest = coordinator.storage.latest()
-        progress = (
-            coordinator.pending is not None,
-            frozenset((name, self._part(part)) for name, part in coordinator.parts.items()),
-            None if latest is None else self._part(latest.parts),
+        recovery = latest and (self._part(latest.parts), self._part(latest.in_flight))
+        progress = tuple(
+            (
+                pending.checkpoint,
+                pending.kind,
+                frozenset((name, self._part(part)) for name, part in pending.parts.items()),
+            )
+            for pending in coordinator.pending.values()
         )
-        form = "coordinator", coordinator.pending, progress
-        return self.numbers.number(form, frame, lambda newest: ("coordinator", progress))
+        settings = self.runtime.job.checkpointing
+        since: tuple[int, ...] = ()
+        if settings.timeout is not None or settings.aligned_timeout:
+            since = tuple(now - pending.triggered for pending in coordinator.pending.values())
+        failures = coordinator.failures
+        return self.numbers.number(
+            (
+                *("coordinator", progress, since, since and now),
+                *(failures, latest and latest.checkpoint, recovery),
+            ),
+            frame,
+            lambda newest, oldest: (
+                "coordinator",
+                tuple((newest - number, kind, parts) for number, kind, parts in progress),
+                since,
+                failures,
+                recovery,
+            ),
+            min(coordinator.pending, default=NONE_UNDER_WAY),
+        )
 
     def _clock(self, frame: Any) -> int:
         now, _, entries = frame
         due = tuple(sorted((time - now, name) for time, _, name in entries))
         order = tuple((time, name) for time, _, name in sorted(entries))
-        return self.numbers.number(("clock", now, order), frame, lambda newest: ("clock", due))
+        form = "clock", now, order
+        return self.numbers.number(form, frame, lambda newest, oldest: ("clock", due))
 
     def _subtask(self, subtask: Any) -> int:
-        held: Held = subtask.forms()
+        held: Held = subtask.keyframe()
         if held.number < 0:
-            alignment = subtask.alignment
-            form = held.form
+            form, snapshots = subtask_form(subtask), subtask.snapshots
+            told = snapshots_told(snapshots)
             held.number = self.numbers.number(
-                ("subtask", subtask.id, form, held.handler),
+                ("subtask", subtask.id, form, frozen(snapshots.keyframe())),
                 held,
-                lambda newest: (
-                    "subtask",
-                    form,
-                    alignment and (newest - alignment.checkpoint, frozenset(alignment.received)),
-                ),
+                lambda newest, oldest: ("subtask", form, snapshots_relative(told, newest, oldest)),
             )
         return held.number
 
     def _boxes(self, subtasks: Mapping[str, Any]) -> list[int]:
         """The messages from and to each subtask; no action can tell which of two boxes was filled first."""
         boxes: dict[str, list[Any]] = {name: [] for name in subtasks}
-        for held in sorted(self.runtime.desk.coordinator.messages, key=lambda held: held[0].kind):
+        for held in sorted(self.runtime.desk.coordinator.messages, key=_box_of):
             message = held[0]
             boxes[message.to if message.to in boxes else message.sender].append(held)
         return [self._box(*box) for box in boxes.items()]
 
     def _box(self, subtask: str, messages: list[Any]) -> int:
+        if not messages:
+            return self.numbers.number(("box",), ())
         told = tuple(
             (message.kind, message.checkpoint, self._part(part)) for message, part in messages
         )
-        if not told:
-            return self.numbers.number(("box",), ())
         return self.numbers.number(
             ("box", subtask, told),
             tuple(messages),
-            lambda newest: (
+            lambda newest, oldest: (
                 "box",
                 tuple((kind, newest - number, part) for kind, number, part in told),
             ),
+            min(number for _, number, _ in told),
         )
 
     def _log(self, written: list[Any]) -> int:
         return self.numbers.number(("log", frozen(written)), tuple(written))
 
     def _channel(self, frame: Any) -> int:
-        queue, full = frame[0], frame[3]
-        form = "channel", tuple(map(frozen, queue)), full
-        if not any(element[0] == BARRIER for element in queue):
-            return self.numbers.number(form, frame)
+        queue, _, riders, full, aligning, priority = frame
+        form = "channel", tuple(map(frozen, queue)), full, aligning, priority
+        plain = "channel", form[1], full
+        if not riders and not priority:
+            return self.numbers.number(form, frame, lambda newest, oldest: plain)
+        checkpoints = [element[1] for element in queue if element[0] in (BARRIER, CANCEL)]
         return self.numbers.number(
             form,
             frame,
-            lambda newest: (
+            lambda newest, oldest: (
                 "channel",
                 tuple(
-                    (BARRIER, newest - element[1]) if element[0] == BARRIER else frozen(element)
+                    (element[0], newest - element[1])
+                    if element[0] in (BARRIER, CANCEL)
+                    else frozen(element)
                     for element in queue
                 ),
                 full,
+                tuple((newest - barrier.checkpoint, barrier.overtaken) for barrier in priority),
+            ),
+            min(
+                [*checkpoints, *[barrier.checkpoint for barrier in priority]],
+                default=NONE_UNDER_WAY,
             ),
         )
 
@@ -232,3 +289,9 @@ class JobStates:
                 self._parts.clear()
             known = self._parts[id(part)] = part, frozen(part)
         return known[1]
+
+
+def _box_of(held: Any) -> str:
+    """Messages of one name are taken in the order in which they were sent."""
+    kind: str = held[0].kind
+    return kind if kind in ("trigger", "abort") else "ack"

@@ -6,13 +6,12 @@ and the runtime has to go through the same names: so whether an action depends o
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import Any
 
 from engine.checkpointing.coordinator import Coordinator
 from engine.clock import Clock
-from engine.explore.canonical import frozen
-from engine.operators.keyed import KeyedOperator
+from engine.graph.checkpoint_settings import STOP_THE_WORLD
+from engine.job_snapshots import JobSnapshots
 from engine.runtime import Runtime
 from engine.subtask import Subtask
 
@@ -21,21 +20,19 @@ NEAR, JOB, WIDE, EVERYWHERE = range(4)
 the coordinator and the clock; anything at all."""
 
 OWN = frozenset(
-    {"send", "deliver", "has_message", "is_savepoint", "barrier_arrived", "snapshot_taken"}
+    {"send", "deliver", "has_message", "is_savepoint", "barrier_arrived", "snapshot_taken", "entry"}
 )
 """What of the coordinator concerns the messages of one subtask, the kind of a checkpoint, or only what is shown."""
 
 
 class Held:
-    """A keyframe of one subtask, with its forms once somebody asked for them."""
+    """A keyframe of one subtask, and its number once somebody asked for it."""
 
-    __slots__ = ("form", "frame", "handler", "number")
+    __slots__ = ("frame", "number")
 
     def __init__(self, frame: Any) -> None:
         self.frame = frame
         self.number = -1
-        self.form: Hashable = None
-        self.handler: Any = None
 
 
 class WatchedSubtask(Subtask):
@@ -53,51 +50,36 @@ class WatchedSubtask(Subtask):
             super().rewind(frame.frame)
             self.held = frame
 
-    def forms(self) -> Held:
-        """The keyframe with its forms: `form` tells no checkpoint, `handler` what the barriers have come to."""
-        held = self.keyframe()
-        if held.form is None:
-            held.form, held.handler = _form(self), self.handler.keyframe()
-        return held
-
-
-def _form(subtask: Subtask) -> Hashable:
-    operator = subtask.operator
-    if isinstance(operator, KeyedOperator):
-        # The key that was looked at last is set anew before every use.
-        key, operator.state.key = operator.state.key, None
-        state = operator.keyframe()
-        operator.state.key = key
-    else:
-        state = operator.keyframe()
-    return (
-        frozen(state),
-        frozen(subtask.output.keyframe()),
-        tuple(tuple(map(_flat, valve.keyframe())) for valve in subtask.valves),
-        frozen(subtask.combined.keyframe()),
-        tuple(subtask.ended),
-        (subtask.watermark, subtask.idle, subtask.finished, subtask.failed, subtask.stopped),
-    )
-
-
-def _flat(value: Any) -> Hashable:
-    """A field of a valve: a list of numbers or of truth values, or one of them. Their types never change."""
-    held: Hashable = tuple(value) if isinstance(value, list) else value
-    return held
-
 
 class Desk:
     """The coordinator, as those see it who are watched."""
 
     __slots__ = ("coordinator", "runtime")
 
+    coordinator: Coordinator
+    runtime: Watched
+
     def __init__(self, coordinator: Coordinator, runtime: Watched) -> None:
-        self.coordinator = coordinator
-        self.runtime = runtime
+        object.__setattr__(self, "coordinator", coordinator)
+        object.__setattr__(self, "runtime", runtime)
 
     def __getattr__(self, name: str) -> Any:
         self.runtime.reach(JOB if name in OWN else WIDE)
         return getattr(self.coordinator, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.runtime.reach(WIDE)
+        setattr(self.coordinator, name, value)
+
+
+class WatchedSnapshots(JobSnapshots):
+    """Whoever looks whether anything is left in flight looks at everything."""
+
+    runtime: Watched
+
+    def maybe_drained(self) -> None:
+        self.runtime.reach(EVERYWHERE)
+        super().maybe_drained()
 
 
 class Noted(dict[str, Subtask]):
@@ -126,8 +108,11 @@ class Watched(Runtime):
     reached = NEAR
 
     def watch(self) -> Noted:
-        """Note from here on how far an action reaches, and which of these subtasks the runtime itself looks at."""
-        self.reached = NEAR
+        """Note from here on how far an action reaches, and which of these subtasks the runtime itself looks at.
+
+        What takes an element is another closure while the sources pause.
+        """
+        self.reached = JOB if self.job.checkpointing.scheme == STOP_THE_WORLD else NEAR
         self.noted.looked.clear()
         return self.noted
 
@@ -142,6 +127,15 @@ class Watched(Runtime):
     @coordinator.setter
     def coordinator(self, coordinator: Coordinator) -> None:
         self.desk = Desk(coordinator, self)
+
+    @property
+    def snapshots(self) -> JobSnapshots:
+        self.reach(JOB)
+        return self._snapshots
+
+    @snapshots.setter
+    def snapshots(self, snapshots: JobSnapshots) -> None:
+        self._snapshots = snapshots
 
     @property
     def clock(self) -> Clock:
@@ -171,9 +165,9 @@ class Watched(Runtime):
         super().subtask_finished()
         self.noted.looked = looked
 
-    def fail(self, subtask: str, error: BaseException) -> None:
+    def _fail(self, subtask: str, reason: str) -> None:
         self.reach(EVERYWHERE)
-        super().fail(subtask, error)
+        super()._fail(subtask, reason)
 
     def align(self, group: Any) -> None:
         if group is not None:
@@ -187,7 +181,11 @@ def watched(runtime: type[Runtime]) -> type[Watched]:
     class Subtasks(WatchedSubtask, runtime.subtask_type):  # type: ignore[name-defined, misc]
         pass
 
+    class Snapshots(WatchedSnapshots, runtime.snapshots_type):  # type: ignore[name-defined, misc]
+        pass
+
     class Both(Watched, runtime):  # type: ignore[valid-type, misc]
         subtask_type = Subtasks
+        snapshots_type = Snapshots
 
     return Both
