@@ -160,20 +160,16 @@ class JobStates:
         return self.numbers.number(form, (newest, shown), lambda newest, oldest: "checkpoints")
 
     def _snapshots(self, frame: Any, now: int) -> int:
-        paused, drained, next_trigger, wanted, ended, stop = frame
+        paused, drained, wanted, ended, stop = frame
+        pause = 0
         settings = self.runtime.job.checkpointing
-        if settings.interval is None:
-            now = next_trigger = ended = 0  # no time makes a difference
-        until = (next_trigger or now) - now
-        pause = max(0, ended + settings.min_pause * 1000 - now) if ended else 0
+        if settings.min_pause and ended:
+            pause = max(0, ended + settings.min_pause * 1000 - now)
+        rest = drained, wanted, pause, stop
         return self.numbers.number(
-            ("snapshots", paused, drained, next_trigger, wanted, ended, stop, now),
+            ("snapshots", paused, rest, pause and now),
             frame,
-            lambda newest, oldest: (
-                "snapshots",
-                paused and newest - paused,
-                (drained, until, wanted, pause, stop),
-            ),
+            lambda newest, oldest: ("snapshots", paused and newest - paused, rest),
         )
 
     def _coordinator(self, frame: Any, now: int) -> int:

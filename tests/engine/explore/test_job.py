@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from engine import FailSubtask, ImpossibleAction, InvalidJob, Rescale, TriggerCheckpoint
+from engine.commands import RefuseUpload, TakeSavepoint
 from engine.datastream import KeyedProcessFunction, Types, ValueStateDescriptor, WatermarkStrategy
 from engine.elements import RECORD
 from engine.explore.canonical import frozen
@@ -25,6 +28,7 @@ from engine.explore.minimize import minimize
 from engine.explore.results import BoundReached, Exhausted, Violated
 from engine.explore.ways import Bounds, breadth_first, depth_first, random_walks
 from engine.explore.wrong_barriers import WRONG_BARRIERS
+from engine.graph.checkpoint_settings import CheckpointSettings
 from engine.operators.split import SplitData
 from engine.randomness import RandomStream
 from engine.testing import run_job
@@ -272,6 +276,29 @@ def test_an_effect_that_is_looked_up_is_that_of_the_runtime(results):
     commands = {TriggerCheckpoint(): 2, FailSubtask("count[0]"): 2, Rescale("count", 1): 1}
     factory = counting(["k", "l"], ["k"], parallelism=2)
     assert walk_beside_the_runtime(JobSystem(factory, commands, results), 25, 120) > 500
+
+
+SCHEMES = {
+    "unaligned": {"scheme": "unaligned"},
+    "unaligned after a timeout": {"scheme": "unaligned", "aligned_timeout": 10},
+    "concurrent": {"max_concurrent": 2, "upload_bytes": 20, "timeout": 50},
+    "at least once": {"scheme": "at_least_once", "max_concurrent": 2},
+    "stop-the-world": {"scheme": "stop_the_world"},
+    "periodic": {"interval": 10, "min_pause": 5},
+}
+
+
+def with_scheme(factory, **settings):
+    """The job of `factory` with other settings of its checkpoints."""
+    return lambda: replace(factory(), checkpointing=CheckpointSettings(**settings))
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_an_effect_that_is_looked_up_is_that_of_the_runtime_in_every_scheme(name):
+    factory = with_scheme(counting(["k", "l"], ["k"]), **SCHEMES[name])
+    refused = RefuseUpload("count[0]")
+    commands = {**ONCE, TriggerCheckpoint(): 2, TakeSavepoint(): 1, refused: 1}
+    assert walk_beside_the_runtime(JobSystem(factory, commands), 15, 80) > 80
 
 
 @pytest.mark.parametrize("name", WRONG_BARRIERS)
