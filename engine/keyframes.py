@@ -77,16 +77,19 @@ class Recording:
         log: Iterable[LogEntry] = (),
         restore: Savepoint | None = None,
         storage: Callable[[JobGraph], MemoryStorage] | None = None,
+        runtime: type[Runtime] = Runtime,
     ) -> None:
+        """runtime: what the job runs on; a wrong one shows what a wrong protocol does."""
         self._factory = graph_factory
         self.restore = restore
         """What the run started from: with its digest, part of what makes the run what it is. None: from nothing."""
+        self._runtime_type = runtime
         self.policy = policy
         self.seed = seed
         self._log = Log(log)
         graph = graph_factory()
         self._storage = storage(graph) if storage else None
-        self._runtime = Runtime(graph, policy, seed, restore, self._storage)
+        self._runtime = runtime(graph, policy, seed, restore, self._storage)
         self._frames: list[tuple[int, Any]] = [(0, self._runtime.keyframe())]
         self._interval = FIRST_INTERVAL
         self.frontier = 0
@@ -403,7 +406,7 @@ class Recording:
             trace, logs = self._runtime.trace, self._runtime.logs
             if self._storage is not None:
                 self._storage.completed = ()
-            self._runtime = Runtime(
+            self._runtime = self._runtime_type(
                 self._factory(), self.policy, self.seed, self.restore, self._storage
             )
             self._runtime.trace.marks, self._runtime.trace.frontier = trace.marks, trace.frontier
@@ -416,8 +419,14 @@ class Recording:
     def fork(self) -> Recording:
         """An independent run whose log ends at the position."""
         position = self.position
-        prefix = self._log.prefix(position)
-        copy = Recording(self._factory, self.policy, self.seed, prefix, self.restore)
+        copy = Recording(
+            self._factory,
+            self.policy,
+            self.seed,
+            self._log.prefix(position),
+            self.restore,
+            runtime=self._runtime_type,
+        )
         if not self.replay_only:
             copy._frames = [(step, frame) for step, frame in self._frames if step <= position]
             for name, log in self._runtime.logs.items():
