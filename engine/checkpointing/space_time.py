@@ -58,6 +58,13 @@ class History:
         self.actions.append(action)
         self.states.append(self.system.capture())
 
+    @classmethod
+    def of(cls, system: ChandyLamport, states: list[NetworkState], actions: list[str]) -> History:
+        """The history of a run whose states are known: one more than there are actions."""
+        history = cls(system)
+        history.states, history.actions = states, actions
+        return history
+
     def acting(self, step: int) -> str:
         """The process that step `step` (from 1) happened at."""
         return self.system.processes[self.system.acting(self.actions[step - 1])]
@@ -79,6 +86,19 @@ class History:
                     arrows.append(self._arrow(link, item, step))
         cuts = tuple(self.cut(number) for number in range(1, len(system.network.snapshots) + 1))
         return SpaceTime(tuple(system.processes), len(self.actions), tuple(arrows), cuts)
+
+    def kept(self, number: int) -> set[int]:
+        """Numbers of the arrows that snapshot `number` recorded as the state of their link."""
+        width = len(self.system.link_names)
+        found: set[int] = set()
+        arrows = self.space_time().arrows
+        for number_, arrow in enumerate(arrows):
+            if arrow.tokens and arrow.delivered is not None:
+                place = (number - 1) * width + self.system.link_names.index(arrow.link)
+                before, after = self.states[arrow.delivered - 1], self.states[arrow.delivered]
+                if len(after.kept[place]) > len(before.kept[place]):
+                    found.add(number_)
+        return found
 
     def _arrow(self, link: int, item: int, step: int) -> Arrow:
         system = self.system
