@@ -10,7 +10,7 @@ from engine.trace import StepTrace
 
 
 def narrate_network(step: StepTrace) -> str:
-    """The step in one sentence, and the verdict on a snapshot that it completed in those that follow."""
+    """The step in one sentence, and one more for each snapshot that it completed."""
     by_type: dict[type[Any], list[Any]] = {}
     for event in step.events:
         by_type.setdefault(type(event), []).append(event)
@@ -21,7 +21,19 @@ def narrate_network(step: StepTrace) -> str:
     clauses += [f"snapshot {completed.snapshot} is complete" for completed in done]
     if e.NetworkFinished in by_type:
         clauses.append("nothing more can happen")
-    return " ".join(["; ".join(clauses) + ".", *(completed.verdict for completed in done)])
+    return " ".join(["; ".join(clauses) + ".", *map(_worth, done)])
+
+
+def _worth(done: e.SnapshotCompleted) -> str:
+    """What the snapshot is worth, as shortly as it can be said; its verdict has the reasons."""
+    if done.backwards:
+        return "Its cut is inconsistent: a message crosses it backwards."
+    if done.total != done.there_are:
+        return f"It holds {counted(done.total)} where the network has {done.there_are}."
+    if done.occurred is None:
+        return "The state that it recorded never occurred in this run."
+    when = f"after step {done.occurred}" if done.occurred else "before the first step"
+    return f"The network was in the state that it recorded {when}."
 
 
 def _lead(by_type: dict[type[Any], list[Any]]) -> list[str]:

@@ -113,6 +113,7 @@ BREAKPOINT = Choice(
     {
         "window_fires": (Field("subtask", NAME, "only this subtask", optional=True),),
         "checkpoint_completes": (),
+        "snapshot_completes": (),
         "watermark_passes": (
             Field("timestamp", TIMESTAMP, "event time in milliseconds"),
             Field("subtask", NAME, "only this subtask", optional=True),

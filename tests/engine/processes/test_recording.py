@@ -34,6 +34,19 @@ deliver Q -> P
 deliver Q -> P
 """
 
+LATE = """
+process P 1
+process Q 1
+link P <-> Q
+snapshot P
+send P -> Q 1
+deliver P -> Q
+markers P
+deliver P -> Q
+markers Q
+deliver Q -> P
+"""
+
 
 def recording_of(network, protocol="as Chandy and Lamport say", policy="script", seed=0, log=()):
     return NetworkRecording(
@@ -211,3 +224,23 @@ def test_long_runs_have_digests():
     assert again.fingerprint() != recording.fingerprint()
     assert len(again.fork().digests) == 1
     assert isinstance(again._make(), ChandyLamport)
+
+
+def test_a_completed_snapshot_is_told_with_what_it_is_worth():
+    def last_sentence(network, protocol):
+        recording = recording_of(network, protocol)
+        recording.run_until({"kind": "snapshot_completes"}, 100)
+        recording.seek(recording.position - 1)
+        return recording.narrate(recording.step(1, events=True)[0]).partition(". ")[2]
+
+    never, late = read_network(NEVER), read_network(LATE)
+    assert last_sentence(never, "as Chandy and Lamport say") == (
+        "The state that it recorded never occurred in this run."
+    )
+    assert last_sentence(never, "no channel state") == "It holds 1 token where the network has 2."
+    assert last_sentence(late, "marker sent late") == (
+        "Its cut is inconsistent: a message crosses it backwards."
+    )
+    assert last_sentence(pair("deliver P -> Q"), "as Chandy and Lamport say").startswith(
+        "The network was in the state that it recorded after step"
+    )
