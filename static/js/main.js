@@ -28,6 +28,7 @@ import * as results from "./panels/results_panel.js";
 import * as log from "./panels/log_panel.js";
 import * as network from "./panels/network_panel.js";
 import * as networkTable from "./panels/network_table_panel.js";
+import * as spaceTime from "./panels/space_time_panel.js";
 import * as snapshots from "./panels/snapshots_panel.js";
 
 const boot = JSON.parse(document.getElementById("boot").textContent);
@@ -65,6 +66,7 @@ const store = createStore({
   trail: startTrail(preview.step),
   question: null,
   lineage: null,
+  diagram: null,
   checkpoint: null,
   tableShown: false,
   projector: settings.read("projector") === "on",
@@ -99,9 +101,9 @@ const panels = [
 ];
 for (const [panel, id] of panels) panel.mount(byId(id), context);
 header = mountHeader(byId("head"), byId("keys"), { ...context, settings });
-const sections = isNetwork ? { snapshots, log } : { time: eventTime, state, checkpoints, groups: keyGroups, results, log };
+const sections = isNetwork ? { snapshots, log } : { time: eventTime, state, checkpoints, spacetime: spaceTime, groups: keyGroups, results, log };
 const inspector = createInspector(byId("inspector"), sections, context, {
-  read: (id) => settings.read(`panel-${id}`) !== "closed",
+  read: (id) => (settings.read(`panel-${id}`) ?? (id === "spacetime" ? "closed" : "open")) !== "closed",
   write: (id, open) => settings.write(`panel-${id}`, open ? "open" : "closed"),
 });
 

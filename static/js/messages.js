@@ -18,7 +18,7 @@ const movedOn = ({ play }) => (play.why ? { play: { ...play, why: "" } } : {});
 const RECEIVERS = {
   welcome(state, { run, time_zone_minutes: zone }) {
     const patch = { run, head: run.head, zone };
-    if (!state.run || state.run.id !== run.id) Object.assign(patch, { marks: [], trail: startTrail(run.position), question: null, lineage: null });
+    if (!state.run || state.run.id !== run.id) Object.assign(patch, { marks: [], trail: startTrail(run.position), question: null, lineage: null, diagram: null });
     return patch;
   },
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from engine import Recording
+from engine.job_diagram import DiagramSearch
 from engine.searches import FiringSearch, LineageSearch
 from streamlab.runs.errors import RunError
 from streamlab.runs.messages import moment_of, window_of
@@ -67,6 +68,16 @@ async def lineage(live: "LiveRun", *, element: str) -> Answer:
     }
 
 
+async def space_time(live: "LiveRun", *, checkpoint: int | None) -> Answer:
+    async with live.lock:
+        recording = of_job(await live.ensure())
+        step = recording.position
+        async with live.registry.turns.turn():
+            search = DiagramSearch(recording, checkpoint)
+    await finish(live, search)
+    return {"step": step, **search.answer()}
+
+
 def of_job(recording: Any) -> Recording:
     """Raises RunError not_a_job: a network has no windows, no late records, no sinks."""
     if not isinstance(recording, Recording):
@@ -78,7 +89,7 @@ def facts(told: Sequence[Any]) -> list[Answer]:
     return [fact._asdict() for fact in told]
 
 
-async def finish(live: "LiveRun", search: FiringSearch | LineageSearch) -> None:
+async def finish(live: "LiveRun", search: FiringSearch | LineageSearch | DiagramSearch) -> None:
     pace = Pace()  # its own: steps with events take longer than others
     done = False
     while not done:

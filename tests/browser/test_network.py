@@ -206,7 +206,7 @@ def test_a_branch_in_the_past_and_the_run_where_it_was_left(network: Viewer) -> 
     network.expect_step(12)
     page.locator("#actions [data-action]", has_text="Start snapshot 2 at R").click()
     network.expect_step(13)
-    page.wait_for_function("document.querySelector('.branches').textContent.includes('branch of')")
+    expect(page.locator(".branches")).to_contain_text("branch of")
     page.reload()
     network.wait_until_ready()
     network.expect_step(13)

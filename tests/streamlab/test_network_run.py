@@ -223,3 +223,11 @@ def test_a_share_link_shows_the_run_at_its_step(network_run: Run, client: Client
     boot = boot_of(client.get(f"/s/{link.pk}/"))
     assert boot["preview"]["view"]["step"] == 4
     assert boot["preview"]["say"] == "Q sent 1 token to R and has 2 left."
+
+
+async def test_a_space_time_diagram_is_drawn_of_a_job_only(
+    network_run: Run, connect: Connect
+) -> None:
+    ada = await connect(network_run)
+    answer = await ada.drive("space_time")
+    assert (answer["type"], answer["code"]) == ("error", "not_a_job")

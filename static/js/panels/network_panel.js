@@ -3,8 +3,7 @@
 import { arrow as arrowText, isOver } from "../selectors.js";
 import { html, icons, setHtml } from "../svg.js";
 import { count } from "../format.js";
-import { arrowAt, layoutSpaceTime, stepAt } from "../stage/space_time.js";
-import { laneNames, spaceTimeChart } from "../stage/space_time_chart.js";
+import { createSpaceTimeBox } from "../stage/space_time_box.js";
 import { conservation, cutSentence, networkDiagram, verdictOf } from "../stage/network_diagram.js";
 import { networkGraph } from "../stage/network_graph.js";
 
@@ -14,27 +13,23 @@ const MOST_GRAPH = 260;
 /** Room under the graph for its sum. */
 const SUM = 62;
 const NAMES = 46;
-const NEAR = 8;
 
-/** What the visitor looks at here: an arrow, a step under the pointer. */
-const looked = { arrow: null, step: null };
 const room = { width: 0, height: 0, side: GRAPH, sideHeight: GRAPH, stacked: false };
 let parts;
 let read;
-let tell;
-let drawn = null;
-let scrolledTo = null;
+let box;
 
 export function mount(element, { store, send }) {
   read = () => store.state;
-  tell = send;
   setHtml(element, html`<div class="net-stage"><div class="st-panel"><div class="st-names" aria-hidden="true"></div><div class="st-box" tabindex="0" role="img"></div></div><div class="net-side"><div class="net-graph"></div><p class="net-sum"></p></div></div><p class="st-readout" role="status"></p><ul class="st-verdicts" aria-label="Verdicts" tabindex="0"></ul><ul class="legend" aria-label="Legend"></ul>`);
   const find = (selector) => element.querySelector(selector);
   parts = { box: find(".st-box"), names: find(".st-names"), graph: find(".net-graph"), side: find(".net-side"), sum: find(".net-sum"), readout: find(".st-readout"), verdicts: find(".st-verdicts"), legend: find(".legend") };
-  parts.box.addEventListener("keydown", onKey);
-  parts.box.addEventListener("pointermove", (event) => look(under(event)));
-  parts.box.addEventListener("pointerleave", () => look({ arrow: null, step: null }));
-  parts.box.addEventListener("click", onClick);
+  box = createSpaceTimeBox({
+    parts,
+    seek: (step) => step <= read().head && step !== read().position && send({ type: "seek", step }),
+    words: (step) => read().log.sentences.get(step) ?? (step > read().position ? "lies ahead." : step ? "was passed without being shown." : "is the beginning."),
+    hint: html`Each arrow is a message. Point at one, or go through them with the arrow keys; a click beside them goes to that step.`,
+  });
   const measure = () => Object.assign(room, { width: parts.box.clientWidth, height: parts.box.clientHeight, side: parts.side.clientWidth, sideHeight: parts.side.clientHeight, stacked: parts.side.offsetTop > parts.box.offsetTop + 20 });
   new ResizeObserver(() => {
     measure();
@@ -53,34 +48,13 @@ function draw(state) {
   if (!room.width) return;
   const zoom = state.projector ? PROJECTOR_SCALE : 1;
   const diagram = networkDiagram(view, head);
-  const layout = layoutSpaceTime(diagram, { width: room.width / zoom, height: Math.max(0, room.height - 4) / zoom });
-  if (looked.arrow !== null && !diagram.arrows[looked.arrow]) looked.arrow = null;
-  drawn = { diagram, layout, zoom };
-  paint();
-  setHtml(parts.names, laneNames(layout, Object.fromEntries(diagram.lanes.map((id) => [id, view.processes[id].tokens])), { width: NAMES, zoom }));
+  const notes = Object.fromEntries(diagram.lanes.map((id) => [id, view.processes[id].tokens]));
+  box.show(diagram, { width: room.width, height: Math.max(0, room.height - 4) }, { zoom, notes, namesWidth: NAMES });
   parts.box.setAttribute("aria-label", spoken(view, diagram));
   const side = Math.max(130, Math.min(room.side, room.stacked ? MOST_GRAPH : room.sideHeight - SUM, MOST_GRAPH));
   setHtml(parts.graph, networkGraph(view, { width: side, height: side, acted: actedIn(state) }));
   setHtml(parts.sum, sumHtml(view));
   setHtml(parts.verdicts, verdictsHtml(view));
-  follow(diagram.now);
-}
-
-function paint() {
-  const { diagram, layout, zoom } = drawn;
-  setHtml(parts.box, spaceTimeChart(diagram, layout, { chosen: looked.arrow, hovered: looked.step, zoom }));
-  setHtml(parts.readout, readoutHtml(read(), diagram));
-}
-
-/** The present stays in sight where the diagram is wider than its place. */
-function follow(step) {
-  if (scrolledTo === step) return;
-  scrolledTo = step;
-  const { layout, zoom } = drawn;
-  if (layout.width * zoom <= room.width + 1) return;
-  const at = layout.x(step) * zoom;
-  const { scrollLeft } = parts.box;
-  if (at < scrollLeft + 40 || at > scrollLeft + room.width - 40) parts.box.scrollLeft = at - room.width * 0.7;
 }
 
 /** The process that the last step happened at. */
@@ -90,58 +64,7 @@ function actedIn({ view, last }) {
   return newest ? (newest.delivered === view.step ? newest.to : newest.from) : null;
 }
 
-// ---- what is looked at
-
-function under(event) {
-  const { left, top } = parts.box.getBoundingClientRect();
-  const [x, y] = [(event.clientX - left + parts.box.scrollLeft) / drawn.zoom, (event.clientY - top + parts.box.scrollTop) / drawn.zoom];
-  const arrow = arrowAt(drawn.layout, x, y, NEAR);
-  return { arrow: arrow?.id ?? null, step: stepAt(drawn.diagram, drawn.layout, x) };
-}
-
-function look(at) {
-  if (!drawn || (at.arrow === looked.arrow && at.step === looked.step)) return;
-  Object.assign(looked, at);
-  paint();
-}
-
-/** An arrow is told about; anywhere else a click goes to that step. */
-function onClick(event) {
-  if (!drawn) return;
-  const at = under(event);
-  look(at);
-  const { head, position } = read();
-  if (at.arrow === null && at.step <= head && at.step !== position) tell({ type: "seek", step: at.step });
-}
-
-const WAYS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -Infinity, End: Infinity };
-
-function onKey(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || !drawn) return;
-  const { arrows } = drawn.diagram;
-  const way = WAYS[event.key];
-  if (event.key === "Enter" && looked.arrow !== null) {
-    const { sent, delivered } = arrows[looked.arrow];
-    tell({ type: "seek", step: read().position === sent && delivered !== null ? delivered : sent });
-  } else if (event.key === "Escape" && looked.arrow !== null) look({ arrow: null, step: null });
-  else if (way && arrows.length) {
-    const next = looked.arrow === null ? (way < 0 ? arrows.length - 1 : 0) : Math.max(0, Math.min(arrows.length - 1, looked.arrow + way));
-    look({ arrow: next, step: null });
-    parts.box.querySelector(".st-arrow.is-chosen")?.scrollIntoView?.({ block: "nearest", inline: "nearest" });
-  } else return;
-  event.preventDefault();
-  event.stopPropagation();
-}
-
 // ---- words
-
-function readoutHtml({ log, position }, { arrows }) {
-  if (looked.arrow !== null) return html`<b>${arrows[looked.arrow].name}</b> ${arrows[looked.arrow].say}`;
-  const { step } = looked;
-  if (step === null || step === 0) return html`Each arrow is a message. Point at one, or go through them with the arrow keys; a click beside them goes to that step.`;
-  const said = log.sentences.get(step);
-  return html`<b>Step ${step}</b> ${said ?? (step > position ? "lies ahead." : "was passed without being shown.")}`;
-}
 
 function sumHtml(view) {
   const { processes, links, total, whole } = conservation(view);

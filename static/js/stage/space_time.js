@@ -2,7 +2,7 @@
 // Pure: numbers in, numbers out. It knows neither networks nor jobs.
 //
 // A diagram: {lanes: [id], from, to, now, arrows: [{id, from, to, sent, delivered}], cuts: [{number, points: {lane: step}}]}.
-// `from` and `to` are the first and the last step with room on the axis, `now` the step that is shown; `delivered` is null for what
+// `leastUnit` is the width of a step below which the diagram scrolls. `from` and `to` are the first and the last step with room on the axis, `now` the step that is shown; `delivered` is null for what
 // is under way, and a lane without a point has not been cut yet.
 
 export const LEFT = 26;
@@ -11,7 +11,7 @@ const AXIS = 18;
 const FLAG = 14;
 const LEAST_UNIT = 15;
 const MOST_UNIT = 64;
-const LEAST_ROW = 42;
+const LEAST_ROW = 34;
 const MOST_ROW = 108;
 /** How far towards its receiver a message that is under way is drawn. */
 const UNDER_WAY = 0.62;
@@ -19,7 +19,7 @@ const UNDER_WAY = 0.62;
 /** {width, height, x, lanes: {id: y}, arrows, cuts, ticks, row}; `room` is what there is on the page. */
 export function layoutSpaceTime(diagram, room) {
   const steps = Math.max(1, diagram.to - diagram.from);
-  const unit = Math.max(LEAST_UNIT, Math.min(MOST_UNIT, (room.width - LEFT - RIGHT) / steps));
+  const unit = Math.max(diagram.leastUnit ?? LEAST_UNIT, Math.min(MOST_UNIT, (room.width - LEFT - RIGHT) / steps));
   const x = (step) => tenth(LEFT + (step - diagram.from) * unit);
   const top = 8 + FLAG * Math.max(1, diagram.cuts.length > 3 ? 3 : diagram.cuts.length);
   const row = Math.max(LEAST_ROW, Math.min(MOST_ROW, (room.height - top - AXIS) / diagram.lanes.length));
