@@ -50,6 +50,7 @@ class History:
         self.system = system
         self.states: list[NetworkState] = [system.capture()]
         self.actions: list[str] = []
+        self._drawn: tuple[int, SpaceTime] | None = None
         for action in actions:
             self.act(action)
 
@@ -70,6 +71,12 @@ class History:
         return self.system.processes[self.system.acting(self.actions[step - 1])]
 
     def space_time(self) -> SpaceTime:
+        """The diagram of the run so far; it is drawn once and kept until the run goes on."""
+        if self._drawn is None or self._drawn[0] != len(self.actions):
+            self._drawn = (len(self.actions), self._draw())
+        return self._drawn[1]
+
+    def _draw(self) -> SpaceTime:
         system = self.system
         arrows: list[Arrow] = []
         travelling: list[list[int]] = [[] for _ in system.link_names]

@@ -50,26 +50,48 @@ def happened(
     """Events of one step in order, without the judgement of a snapshot that it completed."""
     was, now = before[0], after[0]
     yield from _cause(system, action, before, now)
-    count, width = len(system.processes), len(system.link_names)
+    recorded = now.recorded != was.recorded
+    if recorded:
+        yield from _recorded(system, was, now)
+    if now.kept != was.kept:
+        yield from _kept(system, action, before, now)
+    if recorded or now.recording != was.recording:
+        yield from _closed(system, was, now)
+    yield from _sent(system, before, after)
+    for index, owed in enumerate(now.owed):
+        if owed != was.owed[index]:
+            yield e.MarkersOwed(system.processes[index], tuple(number + 1 for number in owed))
+
+
+def _recorded(system: ChandyLamport, was: NetworkState, now: NetworkState) -> Iterator[Event]:
+    count = len(system.processes)
     for place, tokens in enumerate(now.recorded):
         if tokens != was.recorded[place]:
             yield e.ProcessRecorded(place // count + 1, system.processes[place % count], tokens)
+
+
+def _kept(
+    system: ChandyLamport, action: str, before: tuple[NetworkState, Travelling], now: NetworkState
+) -> Iterator[Event]:
     delivery = delivered(system, action)
+    assert delivery is not None
+    width = len(system.link_names)
+    message = before[1].links[delivery[0]][delivery[1]]
     for place, held in enumerate(now.kept):
-        if len(held) > len(was.kept[place]) and delivery is not None:
-            number = before[1].links[delivery[0]][delivery[1]]
-            name = system.link_names[place % width]
-            yield e.LinkRecorded(place // width + 1, name, number, held[-1])
+        if len(held) > len(before[0].kept[place]):
+            link = system.link_names[place % width]
+            yield e.LinkRecorded(place // width + 1, link, message, held[-1])
+
+
+def _closed(system: ChandyLamport, was: NetworkState, now: NetworkState) -> Iterator[Event]:
+    """Links whose record ended in this step, also those whose record began in it."""
+    count, width = len(system.processes), len(system.link_names)
     for place in range(len(now.kept)):
         snapshot, link = divmod(place, width)
         recorder = snapshot * count + system.target[link]
         opened = now.recorded[recorder] != was.recorded[recorder]
         if (opened or was.recording >> place & 1) and not now.recording >> place & 1:
             yield e.LinkClosed(snapshot + 1, system.link_names[link])
-    yield from _sent(system, before, after)
-    for index, owed in enumerate(now.owed):
-        if owed != was.owed[index]:
-            yield e.MarkersOwed(system.processes[index], tuple(number + 1 for number in owed))
 
 
 def _cause(

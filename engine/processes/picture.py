@@ -14,9 +14,12 @@ from engine.processes.events import SnapshotCompleted
 from engine.processes.fold import message_entry, outcome_entry
 from engine.processes.happenings import completed_in
 
+Outcomes = dict[int, tuple[int, SnapshotCompleted]]
+"""By snapshot, the step that completed it and how it was judged then."""
 
-def network_picture(history: History, protocol: str) -> dict[str, Any]:
-    """The picture after the last step of `history`, whose system stands there."""
+
+def network_picture(history: History, protocol: str, outcomes: Outcomes) -> dict[str, Any]:
+    """The picture after the last step of `history`, whose system stands there. outcomes: of snapshots, also later ones."""
     system = history.system
     network = system.network
     diagram = history.space_time()
@@ -25,7 +28,7 @@ def network_picture(history: History, protocol: str) -> dict[str, Any]:
     for cut in diagram.cuts:
         for message in history.kept(cut.number):
             messages[message]["recorded"].append(cut.number)
-        snapshots[str(cut.number)] = _snapshot(history, cut)
+        snapshots[str(cut.number)] = _snapshot(history, cut, outcomes.get(cut.number))
     return {
         "step": len(history.actions),
         "network": {
@@ -68,11 +71,13 @@ def _message(arrow: Arrow) -> dict[str, Any]:
     return entry
 
 
-def _snapshot(history: History, cut: Cut) -> dict[str, Any]:
+def _snapshot(
+    history: History, cut: Cut, judged: tuple[int, SnapshotCompleted] | None
+) -> dict[str, Any]:
     system, number = history.system, cut.number
     count, width = len(system.processes), len(system.link_names)
     begun = [step for step in cut.steps.values() if step is not None]
-    ended = completion(history, number)
+    ended = judged[0] if judged and completed_in(system, history.states[-1], number) else None
     return {
         "initiators": list(system.network.snapshots[number - 1]),
         "started": min(begun) if begun else None,
@@ -93,7 +98,7 @@ def _snapshot(history: History, cut: Cut) -> dict[str, Any]:
             }
             for link, name in enumerate(system.link_names)
         },
-        "outcome": None if ended is None else outcome_entry(outcome(history, number, ended)),
+        "outcome": outcome_entry(judged[1]) if judged and ended is not None else None,
     }
 
 
@@ -104,22 +109,9 @@ def _status(system: ChandyLamport, snapshot: int, link: int) -> str:
     return "recording" if open_ else "closed"
 
 
-def completion(history: History, number: int) -> int | None:
-    """The step that completed snapshot `number`, or None."""
-    return next(
-        (
-            step
-            for step, state in enumerate(history.states)
-            if completed_in(history.system, state, number)
-        ),
-        None,
-    )
-
-
-def outcome(history: History, number: int, ended: int) -> SnapshotCompleted:
-    """How snapshot `number`, which step `ended` completed, was judged at that step."""
-    then = History.of(history.system, history.states[: ended + 1], history.actions[:ended])
-    found = judge(then, number)
+def outcome(history: History, number: int) -> SnapshotCompleted:
+    """How snapshot `number`, which the last step of `history` completed, is judged."""
+    found = judge(history, number)
     return SnapshotCompleted(
         number,
         found.state,

@@ -28,7 +28,7 @@ from engine.processes.happenings import (
     travelled,
 )
 from engine.processes.narration import narrate_network
-from engine.processes.picture import network_picture, outcome
+from engine.processes.picture import Outcomes, network_picture, outcome
 from engine.processes.policy import SCRIPT, Choice, NetworkPolicy
 from engine.scheduler import Policy
 from engine.trace import StepTrace
@@ -73,6 +73,7 @@ class NetworkRecording:
         self.position = 0
         self.digests: list[int] = []
         self._marks: list[list[Any]] = []
+        self._outcomes: Outcomes = {}
 
     @property
     def head(self) -> int:
@@ -164,6 +165,8 @@ class NetworkRecording:
         self._frames.append(Frame(state, travelling, choice))
         self._actions.append(action)
         self.position = step = self.frontier
+        for number in self._completed(step):
+            self._outcomes[number] = step, outcome(self._history(step), number)
         self._mark(step)
         if step % digest.EVERY == 0:
             last = self.digests[-1] if self.digests else 0
@@ -216,6 +219,9 @@ class NetworkRecording:
         copy._frames = self._frames[: position + 1]
         copy._actions = self._actions[:position]
         copy._marks = [mark for mark in self._marks if mark[0] <= position]
+        copy._outcomes = {
+            number: judged for number, judged in self._outcomes.items() if judged[0] <= position
+        }
         copy.digests = self.digests[: position // digest.EVERY]
         copy._stand(position)
         return copy
@@ -237,7 +243,7 @@ class NetworkRecording:
         before, after = self._frames[step - 1], self._frames[step]
         yield from happened(self._system, self._actions[step - 1], before[:2], after[:2])
         for number in self._completed(step):
-            yield self._outcome(step, number)
+            yield self._outcomes[number][1]
         if not self._system.enabled():
             yield NetworkFinished(step)
 
@@ -250,9 +256,6 @@ class NetworkRecording:
             if completed_in(self._system, after, number)
             and not completed_in(self._system, before, number)
         ]
-
-    def _outcome(self, step: int, number: int) -> SnapshotCompleted:
-        return outcome(self._history(step), number, step)
 
     def _history(self, step: int) -> History:
         states = [frame.state for frame in self._frames[: step + 1]]
@@ -276,7 +279,7 @@ class NetworkRecording:
 
     def view(self) -> dict[str, Any]:
         """The picture at `position`."""
-        return network_picture(self._history(self.position), self.protocol)
+        return network_picture(self._history(self.position), self.protocol, self._outcomes)
 
     def possible(self) -> list[dict[str, Any]]:
         return possible_actions(self._system, self.next_action())

@@ -4,31 +4,40 @@ import { count, list } from "../format.js";
 
 /** Steps with room on the axis before it grows. */
 const LEAST_STEPS = 12;
+/** A longer run is drawn from here before its present; the table has all of it. */
+const MOST_STEPS = 120;
+const WINDOW = 20;
 
 export const route = (link) => link.replace(">", " → ");
 
-export function networkDiagram(view, head) {
+/** `whole`: from the first step on, however long the run is. */
+export function networkDiagram(view, head, { whole = false } = {}) {
   const snapshots = Object.entries(view.snapshots);
   const wrongs = new Map();
   for (const [number, { outcome }] of snapshots) {
     for (const message of outcome?.backwards ?? []) wrongs.set(message, ["backwards", number]);
     for (const message of outcome?.missed ?? []) wrongs.set(message, ["missed", number]);
   }
+  const from = whole ? 0 : firstStep(view.step);
+  const late = (step) => (step === null ? null : Math.max(from, step));
   return {
     lanes: Object.keys(view.processes),
-    from: 0,
-    to: roundUp(Math.max(LEAST_STEPS, head + 1)),
+    from,
+    to: Math.min(roundUp(Math.max(LEAST_STEPS, head + 1)), from + MOST_STEPS + WINDOW),
     now: view.step,
-    arrows: view.messages.map((message, i) => arrowOf(message, i, wrongs.get(i))),
+    arrows: view.messages.map((message, i) => arrowOf(message, i, wrongs.get(i))).filter((arrow) => arrow.delivered === null || arrow.delivered > from).map((arrow) => ({ ...arrow, sent: late(arrow.sent) })),
     cuts: snapshots.filter(([, one]) => one.started !== null).map(([number, one]) => ({
       number: Number(number),
       label_text: `cut ${number}`,
       title: cutSentence(number, one),
-      points: Object.fromEntries(Object.entries(one.processes).map(([id, part]) => [id, part.step])),
+      points: Object.fromEntries(Object.entries(one.processes).map(([id, part]) => [id, late(part.step)])),
       values: Object.fromEntries(Object.entries(one.processes).filter(([, part]) => part.step !== null).map(([id, part]) => [id, part.tokens])),
     })),
   };
 }
+
+/** 0, until the run is long; then it moves in pieces. */
+const firstStep = (step) => (step <= MOST_STEPS ? 0 : Math.floor((step - MOST_STEPS) / WINDOW + 1) * WINDOW);
 
 /** The axis grows in pieces, so that most steps leave everything where it is. */
 const roundUp = (n) => (n <= LEAST_STEPS ? LEAST_STEPS : Math.ceil(n / 6) * 6);
