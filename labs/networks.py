@@ -5,12 +5,15 @@ from collections.abc import Callable, Mapping
 from engine.checkpointing.chandy_lamport import ChandyLamport
 from engine.checkpointing.network_text import check_script
 from engine.checkpointing.process_network import ProcessNetwork
+from engine.checkpointing.space_time import SpaceTime
 from engine.checkpointing.wrong_snapshots import AS_PUBLISHED, PROTOCOLS
 from engine.errors import InvalidJob
+from engine.processes.recording import NetworkRecording
 from labs.problems import LabInvalid, Problem
 from labs.spec import LabSpec, Parameter
 from labs.toml_lines import line_of
 
+MOST_SCRIPTED = 200  # steps of a script that a small picture shows
 PROTOCOL = "protocol"  # the parameter that chooses one; its choices are names of PROTOCOLS
 
 
@@ -34,6 +37,13 @@ def system_of(lab: LabSpec, values: Mapping[str, int]) -> Callable[[], ChandyLam
     network = read_lab_network(lab, values)
     make = PROTOCOLS[protocol_of(lab, values)]
     return lambda: make(network)
+
+
+def scripted(lab: LabSpec, values: Mapping[str, int]) -> SpaceTime:
+    """The run of a lab's script, as a space-time diagram. Raises InvalidJob."""
+    recording = NetworkRecording(system_of(lab, values))
+    recording.step(MOST_SCRIPTED)
+    return recording.diagram()
 
 
 def check_network(lab: LabSpec) -> None:

@@ -12,7 +12,7 @@ from zlib import crc32
 
 from engine import digest
 from engine.checkpointing.chandy_lamport import ChandyLamport, NetworkState
-from engine.checkpointing.space_time import History
+from engine.checkpointing.space_time import History, SpaceTime
 from engine.checkpointing.wrong_snapshots import AS_PUBLISHED
 from engine.errors import EngineBug, ImpossibleAction, LearnerMistake
 from engine.events import Event
@@ -280,6 +280,10 @@ class NetworkRecording:
     def view(self) -> dict[str, Any]:
         """The picture at `position`."""
         return network_picture(self._history(self.position), self.protocol, self._outcomes)
+
+    def diagram(self) -> SpaceTime:
+        """The run up to `position` as a space-time diagram."""
+        return self._history(self.position).space_time()
 
     def possible(self) -> list[dict[str, Any]]:
         return possible_actions(self._system, self.next_action())

@@ -7,9 +7,9 @@ meanwhile, and the answer names the step that it is about.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from engine import Recording
 from engine.job_diagram import DiagramSearch
 from engine.searches import FiringSearch, LineageSearch
+from streamlab.runs import recordings
 from streamlab.runs.errors import RunError
 from streamlab.runs.messages import moment_of, window_of
 from streamlab.runs.slices import Pace
@@ -29,7 +29,7 @@ async def explain(live: "LiveRun", *, subtask: str, key: str, window: Any) -> An
     span = window_of(window)
     assert span is not None
     async with live.lock:
-        recording = of_job(await live.ensure())
+        recording = recordings.of_job(await live.ensure())
         answer = {
             "step": recording.position,
             "facts": facts(recording.explain_window(subtask, key, span, live.times)),
@@ -45,14 +45,14 @@ async def explain_late(live: "LiveRun", *, subtask: str, timestamp: Any, waterma
     assert then is not None
     assert reached is not None
     async with live.lock:
-        recording = of_job(await live.ensure())
+        recording = recordings.of_job(await live.ensure())
         told = recording.explain_late(subtask, then, reached, live.times)
         return {"step": recording.position, "facts": facts(told), "steps": None}
 
 
 async def lineage(live: "LiveRun", *, element: str) -> Answer:
     async with live.lock:
-        recording = of_job(await live.ensure())
+        recording = recordings.of_job(await live.ensure())
         step = recording.position
         async with live.registry.turns.turn():
             search = LineageSearch(recording)
@@ -70,19 +70,12 @@ async def lineage(live: "LiveRun", *, element: str) -> Answer:
 
 async def space_time(live: "LiveRun", *, checkpoint: int | None) -> Answer:
     async with live.lock:
-        recording = of_job(await live.ensure())
+        recording = recordings.of_job(await live.ensure())
         step = recording.position
         async with live.registry.turns.turn():
             search = DiagramSearch(recording, checkpoint)
     await finish(live, search)
     return {"step": step, **search.answer()}
-
-
-def of_job(recording: Any) -> Recording:
-    """Raises RunError not_a_job: a network has no windows, no late records, no sinks."""
-    if not isinstance(recording, Recording):
-        raise RunError("not_a_job")
-    return recording
 
 
 def facts(told: Sequence[Any]) -> list[Answer]:

@@ -19,6 +19,7 @@ from labs.networks import protocol_of, system_of
 from labs.spec import LabSpec
 from streamlab.runs import logs
 from streamlab.runs.errors import RunError
+from streamlab.runs.schemes import SCHEME, with_scheme
 
 # lab.toml's names and the engine's
 POLICIES = {
@@ -50,11 +51,16 @@ def job_module(path: Path) -> ModuleType:
 
 
 def build_graph(lab: LabSpec, parameters: dict[str, Any]) -> JobGraph:
-    """The job that a lab declares. Raises InvalidJob, also for whatever its job.py raises."""
+    """The job that a lab declares, under the scheme among the parameters where there is one.
+
+    Raises InvalidJob, also for whatever its job.py raises.
+    """
     env = StreamExecutionEnvironment()
+    own = {name: value for name, value in parameters.items() if name != SCHEME}
     try:
-        job_module(lab.job_path).build(env, dict(parameters), str(lab.data_dir))
-        return env.get_job_graph(lab.title)
+        job_module(lab.job_path).build(env, own, str(lab.data_dir))
+        graph = env.get_job_graph(lab.title)
+        return with_scheme(graph, parameters[SCHEME]) if SCHEME in parameters else graph
     except StreamLabError:
         raise
     except USER_ERRORS as error:
@@ -93,6 +99,19 @@ def graph_factory(lab: LabSpec, parameters: dict[str, Any]) -> Callable[[], JobG
         _unshared.add(name)
         _graphs.pop(name)
     return factory
+
+
+def check_job(lab: LabSpec) -> None:
+    """Raises RunError not_a_job for a lab about a network of processes."""
+    if lab.kind != "job":
+        raise RunError("not_a_job", place=lab.slug)
+
+
+def of_job(recording: AnyRecording) -> Recording:
+    """The recording, where it is one of a job. Raises RunError not_a_job."""
+    if not isinstance(recording, Recording):
+        raise RunError("not_a_job")
+    return recording
 
 
 def open_recording(

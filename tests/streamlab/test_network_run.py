@@ -231,3 +231,18 @@ async def test_a_space_time_diagram_is_drawn_of_a_job_only(
     ada = await connect(network_run)
     answer = await ada.drive("space_time")
     assert (answer["type"], answer["code"]) == ("error", "not_a_job")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_networks_have_no_schemes_to_compare(network_run: Run, client: Client) -> None:
+    page = client.get(f"/labs/{SLUG}/")
+    assert b"data-compare" not in page.content
+    for url in (f"/labs/{SLUG}/compare/", f"/runs/{network_run.pk}/compare/"):
+        refused = client.get(url)
+        assert refused.status_code == 400
+        assert b"network of processes" in refused.content
+    asked = json.dumps({"parameters": {"scheme": "unaligned"}})
+    refused = client.post(f"/labs/{SLUG}/runs/", asked, content_type="application/json")
+    assert refused.json()["error"]["code"] == "bad_parameter"
+    home = client.get("/").content.decode()
+    assert home.count('class="line-checkpoint cut"') == 2
