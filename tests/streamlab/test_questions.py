@@ -19,7 +19,8 @@ async def ask(socket: Socket, kind: str, **fields: Any) -> dict[str, Any]:
     ref = await socket.send(kind, **fields)
     return await socket.until(
         lambda message: (
-            message["type"] in ("explanation", "lineage", "error") and message["ref"] == ref
+            message["type"] in ("explanation", "lineage", "space_time", "error")
+            and message["ref"] == ref
         )
     )
 
@@ -231,3 +232,21 @@ async def test_slices_are_short(
     assert all(
         one[1] < two[1] for one, two in zip(Counted.slices, Counted.slices[1:], strict=False)
     )
+
+
+async def test_a_checkpoint_is_answered_as_a_space_time_diagram(run: Run, connect: Connect) -> None:
+    ada = await connect(run)
+    empty = await ask(ada, "space_time")
+    assert (empty["arrows"], empty["cuts"], empty["checkpoint"]) == ([], [], None)
+    await ada.drive("step", count=20)
+    await ada.drive("command", command={"kind": "checkpoint"})
+    await ada.drive("run_until", until={"kind": "checkpoint_completes"})
+    position = ada.position
+    answer = await ask(ada, "space_time", checkpoint=1)
+    assert (answer["step"], answer["to"], answer["checkpoint"]) == (position, position, 1)
+    [cut] = answer["cuts"]
+    assert set(cut["points"]) == set(answer["lanes"])
+    barriers = [arrow for arrow in answer["arrows"] if arrow["kind"] == "barrier"]
+    assert {arrow["checkpoint"] for arrow in barriers} == {1}
+    assert (await ask(ada, "space_time", checkpoint=0))["code"] == "bad_field"
+    assert ada.position == position
