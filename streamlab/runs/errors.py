@@ -120,6 +120,10 @@ CATALOGUE: dict[str, Refusal] = {
         "Nothing is known of where {element} came from: it is no record that this run has made up to this step.",
         "Ask about a record in a channel, or about a result of a sink.",
     ),
+    "unknown_invariant": Refusal(
+        "There is no invariant named {name} for this run.",
+        "Choose one of the list that the page shows.",
+    ),
     "steps_limit": Refusal(
         "Limit of {limit} steps reached: this run cannot grow further.",
         "Go back and branch, or start a new run; everything so far stays readable.",

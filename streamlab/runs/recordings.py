@@ -7,13 +7,15 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 from engine import ENGINE_VERSION, Policy, Recording, StepTrace, digest
 from engine.datastream import StreamExecutionEnvironment
 from engine.errors import USER_ERRORS, InvalidJob, StreamLabError
+from engine.explore.registry import MUTANTS
 from engine.graph.job_graph import JobGraph
 from engine.narration import TimeFormat, narrate_step
+from engine.runtime import Runtime
 from labs.spec import LabSpec
 from streamlab.runs import logs
 from streamlab.runs.errors import RunError
@@ -97,15 +99,34 @@ def open_recording(
     policy: str,
     quantum: int,
     seed: int,
+    mutant: str = "",
     log: Iterable[logs.Entry] = (),
 ) -> Recording:
-    """A Recording at position 0 whose head is the length of the log. Raises an engine error."""
+    """A Recording at position 0 whose head is the length of the log. Raises an engine error.
+
+    mutant: name of a wrong protocol, empty for the right one.
+    """
     return Recording(
         graph_factory(lab, parameters),
         policy=Policy(POLICIES[policy], quantum=quantum),
         seed=seed,
         log=tuple(log),
+        runtime=runtime_of(mutant),
     )
+
+
+def runtime_of(name: str) -> type[Runtime]:
+    """The runtime of a mutant. Raises InvalidJob for a name that this engine does not know."""
+    if not name:
+        return Runtime
+    mutant = MUTANTS.get(name)
+    if mutant is None or mutant.kind != "job":
+        raise InvalidJob(
+            "unknown_mutant",
+            f"This version knows no wrong protocol named {name!r}.",
+            mend="Start a new run of this lab.",
+        )
+    return cast(type[Runtime], mutant.make)
 
 
 def go_to(recording: Recording, step: int, times: TimeFormat) -> str:

@@ -37,6 +37,7 @@ class Registry:
         self.database = DatabaseThread()
         self.writer = Writer()
         self.turns = Turns()
+        self.making = asyncio.Lock()  # one rule after another, see invariants.py
         self.visitor_rate = message_rate()
         self.run_rate = message_rate()
         self.creation_rate = creation_rate()

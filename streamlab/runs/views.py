@@ -94,6 +94,7 @@ async def shared_page(request: HttpRequest, token: str) -> HttpResponse:
         policy=run.policy,
         quantum=run.quantum,
         seed=run.seed,
+        mutant=run.mutant,
         log=log,
     )
     create = reverse("shared-copy", kwargs={"token": token})
@@ -125,6 +126,7 @@ async def viewer(
         "run": run.pk if run else None,
         "seed": shown.seed if shown else lab.seed,
         "policy": shown.policy if shown else lab.scheduler,
+        "mutant": shown.mutant if shown else "",
         "values": shown.parameters if shown else lab.parameter_values({}),
         "preview": picture,
         "parameters": [parameter.model_dump() for parameter in lab.parameters],
@@ -154,6 +156,7 @@ async def first_picture(lab: LabSpec, run: Run | None = None) -> dict[str, Any]:
         policy=run.policy if run else lab.scheduler,
         quantum=run.quantum if run else 1,
         seed=run.seed if run else lab.seed,
+        mutant=run.mutant if run else "",
     )
 
 
