@@ -109,10 +109,14 @@ class JobSystem:
                 place=action,
                 mend="Explore with a larger budget.",
             )
+        self.give(command)
+        self.left[number] -= 1
+
+    def give(self, command: Command) -> None:
+        """A command outside the budgets, such as one that was given before the search."""
         self.runtime.apply(command)
         if not isinstance(command, TriggerCheckpoint):
             self._changed(*self.runtime.deployment.subtasks)
-        self.left[number] -= 1
 
     def _act(self, action: str) -> None:
         slot = self._slot(action)

@@ -12,7 +12,7 @@ and with the runtime of its mutant (`MUTANTS[request.mutant].make`), since the r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -59,7 +59,7 @@ class Request:
     "random walks" (for what is too large; proves nothing).
     states: bound on distinct states, 1 to 5,000,000; walks do not look at it. depth: bound on the length of a schedule,
     1 to 100,000, or None. walks: how many random walks, 1 to 1,000,000; other ways do not look at it.
-    seed: of the job and of the walks, 0 to 2^53 - 1.
+    seed: of the job, 0 to 2^53 - 1. walk_seed: of the walks, likewise; None: that of the job.
     source: what the caller makes the subject from; any JSON object.
     """
 
@@ -72,6 +72,7 @@ class Request:
     depth: int | None = None
     walks: int = 1000
     seed: int = 0
+    walk_seed: int | None = None
     source: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -83,6 +84,8 @@ class Request:
             _check_number("depth", self.depth, 1, MOST_DEPTH)
         _check_number("walks", self.walks, 1, MOST_WALKS)
         _check_number("seed", self.seed, 0, MOST_SEED)
+        if self.walk_seed is not None:
+            _check_number("walk_seed", self.walk_seed, 0, MOST_SEED)
         if self.commands and self.kind != JOB:
             raise _wrong("commands", "A process network takes no commands.", "Leave them out.")
         if len({command for command, _ in self.commands}) < len(self.commands):
@@ -125,8 +128,14 @@ class Request:
         return data
 
 
-def explore(request: Request, subject: Subject, progress: Progress | None = None) -> dict[str, Any]:
-    """Search as `request` says, and shorten what was found. What comes out fits into JSON:
+def explore(
+    request: Request,
+    subject: Subject,
+    progress: Progress | None = None,
+    before: Iterable[LogEntry] = (),
+) -> dict[str, Any]:
+    """Search as `request` says, and shorten what was found. `before`: actions and commands that lead to where it starts, which
+    cost no budget and are not part of the trace. What comes out fits into JSON:
 
     result: "violated", "exhausted" or "bound reached". bound: "", or which one: "states", "depth", "walks", "stopped".
     told: all of it as a sentence. counts: states, transitions, terminal, depth, reduced (`results.Counts`).
@@ -139,6 +148,8 @@ def explore(request: Request, subject: Subject, progress: Progress | None = None
     InvalidJob where the job cannot be explored; LearnerMistake where the subject is not of the kind of the request.
     """
     system = system_of(request, subject)
+    for entry in before:
+        _take(system, entry)
     rules = {name: INVARIANTS[name].make(subject) for name in request.invariants}
     start = system.capture()
     result = _searched(request, system, tuple(rules.values()), progress)
@@ -176,12 +187,20 @@ def system_of(request: Request, subject: Subject) -> Explorable:
     return JobSystem(subject, dict(request.commands), results, request.seed, made)
 
 
+def _take(system: Explorable, entry: LogEntry) -> None:
+    if entry[0] == "command" and isinstance(system, JobSystem):
+        system.give(parse_command(entry[1]))
+    else:
+        system.apply(entry[1])
+
+
 def _searched(
     request: Request, system: Explorable, rules: tuple[Rule, ...], progress: Progress | None
 ) -> Result:
     if request.way == "random walks":
         depth = request.depth or MOST_DEPTH
-        return random_walks(system, rules, request.walks, depth, request.seed, progress)
+        seed = request.seed if request.walk_seed is None else request.walk_seed
+        return random_walks(system, rules, request.walks, depth, seed, progress)
     bounds = Bounds(request.states, request.depth, progress)
     return (depth_first if request.way == "depth first" else breadth_first)(system, rules, bounds)
 

@@ -16,6 +16,7 @@ from labs.spec import LabSpec
 from streamlab.runs import protocol, selectors, services
 from streamlab.runs.bundles import bundle_lab
 from streamlab.runs.errors import RunError
+from streamlab.runs.invariants import offered
 from streamlab.runs.messages import NEW_LINK, NEW_RUN
 from streamlab.runs.models import Run, random_name
 from streamlab.runs.previews import preview
@@ -126,7 +127,8 @@ async def viewer(
         "run": run.pk if run else None,
         "seed": shown.seed if shown else lab.seed,
         "policy": shown.policy if shown else lab.scheduler,
-        "mutant": shown.mutant if shown else "",
+        "mutant": selectors.mutant_shown(name=shown.mutant if shown else ""),
+        "rules": offered(),
         "values": shown.parameters if shown else lab.parameter_values({}),
         "preview": picture,
         "parameters": [parameter.model_dump() for parameter in lab.parameters],
@@ -142,6 +144,9 @@ async def viewer(
             "run": "/runs/{run}/",
             "share": "/runs/{run}/share/",
             "socket": "/ws/runs/{run}/",
+            "explorations": "/explorations/",
+            "exploration_run": "/explorations/{exploration}/run/",
+            "exploration_socket": "/ws/explorations/{exploration}/",
         },
     }
     return render(request, "runs/viewer.html", {"boot": boot, "lab": lab, "run": run})
