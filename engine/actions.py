@@ -5,8 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from engine.clock import on_clock
-from engine.commands import FailSubtask, TriggerCheckpoint
+from engine.commands import (
+    Command,
+    FailSubtask,
+    RefuseUpload,
+    StopWithSavepoint,
+    TakeSavepoint,
+    TriggerCheckpoint,
+)
 from engine.deployment import Slot
+from engine.graph.checkpoint_settings import NONE
 from engine.impossible import why_not, why_not_command
 from engine.job_state import FAILED, FINISHED, RESTARTING
 from engine.network.result_partition import shown_element
@@ -14,6 +22,10 @@ from engine.values import text
 
 if TYPE_CHECKING:
     from engine.runtime import Runtime
+
+
+BOXES = {"trigger": ("trigger",), "ack": ("acknowledge", "decline"), "abort": ("abort",)}
+"""The kinds of messages that each kind of box holds."""
 
 
 def possible_actions(runtime: Runtime, default: str | None) -> list[dict[str, Any]]:
@@ -54,15 +66,23 @@ def _shown(runtime: Runtime, slot: Slot) -> dict[str, Any]:
             slot.channel, slot.channel.taken, slot.channel.queue[0], brief
         )._asdict()
         checkpoint = element["checkpoint"]
-    elif slot.kind in ("trigger", "ack"):
+    elif slot.kind in BOXES:
         checkpoint = next(
             (
                 message.checkpoint
                 for message, _ in runtime.coordinator.messages
-                if slot.subtask in (message.to, message.sender)
+                if slot.subtask in (message.to, message.sender) and message.kind in BOXES[slot.kind]
             ),
             None,
         )
+    elif slot.kind == "barrier":
+        channel = runtime.deployment.channels[slot.action.removeprefix("barrier:")]
+        checkpoint = channel.priority[0].checkpoint if channel.priority else None
+    elif slot.kind in ("switch", "expire"):
+        checkpoint = runtime.coordinator.newest()
+    elif slot.kind == "upload":
+        parts = runtime.deployment.subtasks[slot.subtask or ""].snapshots.parts
+        checkpoint = next((part.checkpoint for part in parts if part.left), None)
     return {
         "id": slot.action,
         "kind": slot.kind,
@@ -84,6 +104,8 @@ def _label(
             what = f"record {element['key']}" if element["key"] is not None else "a record"
         elif element["kind"] == "barrier":
             what = f"barrier {checkpoint}"
+        elif element["kind"] == "cancel":
+            what = f"the cancellation of checkpoint {checkpoint}"
         elif element["kind"] == "status":
             what = f"the status {element['text']}"
         else:
@@ -97,16 +119,24 @@ def _label(
     if slot.kind == "trigger":
         return f"Tell {slot.subtask} to start checkpoint {checkpoint}"
     if slot.kind == "ack":
-        return f"Deliver the acknowledgement of checkpoint {checkpoint} from {slot.subtask}"
+        return f"Deliver the answer of {slot.subtask} to checkpoint {checkpoint}"
+    if slot.kind == "abort":
+        return f"Tell {slot.subtask} that checkpoint {checkpoint} is given up"
+    if slot.kind == "barrier":
+        sender, _, receiver = slot.action.removeprefix("barrier:").partition(">")
+        return f"Deliver barrier {checkpoint} {sender} → {receiver} before what it overtook"
+    if slot.kind == "upload":
+        return f"Upload a piece of {slot.subtask}'s part of checkpoint {checkpoint}"
+    if slot.kind == "switch":
+        return f"Let barriers of checkpoint {checkpoint} overtake at {slot.subtask}: its alignment timed out"
+    if slot.kind == "expire":
+        return f"Give up checkpoint {checkpoint}: its time is over"
     if slot.kind == "restart":
-        if runtime.rescale is not None:
-            return f"Restart from the savepoint with {runtime.rescale.operator} at parallelism {runtime.rescale.parallelism}"
         latest = runtime.coordinator.storage.latest()
-        return (
-            f"Restart from checkpoint {latest.checkpoint}"
-            if latest
-            else "Restart from the beginning: there is no checkpoint"
-        )
+        where = f"from checkpoint {latest.checkpoint}" if latest else "from the beginning"
+        if runtime.rescale is not None:
+            return f"Restart {where} with {runtime.rescale.operator} at parallelism {runtime.rescale.parallelism}"
+        return f"Restart {where}" + ("" if latest else ": there is no checkpoint")
     if slot.kind == "timer":
         return (
             f"Fire what is due in {slot.subtask}"
@@ -118,9 +148,12 @@ def _label(
 
 def commands_offered(runtime: Runtime) -> list[dict[str, Any]]:
     """The commands with what they may be applied to, or the reason why they cannot be given now."""
-    checkpoint = why_not_command(runtime, TriggerCheckpoint())
     subtasks = list(runtime.deployment.subtasks)
-    fail = why_not_command(runtime, FailSubtask(subtasks[0]))
+
+    def offered(kind: str, command: Command, **choices: Any) -> dict[str, Any]:
+        reason = why_not_command(runtime, command)
+        return {"kind": kind, **choices, "possible": not reason, "reason": text(reason)}
+
     operators = [
         {
             "id": vertex.id,
@@ -129,13 +162,19 @@ def commands_offered(runtime: Runtime) -> list[dict[str, Any]]:
         }
         for vertex in runtime.job.vertices
     ]
-    return [
-        {"kind": "checkpoint", "possible": not checkpoint, "reason": text(checkpoint)},
-        {"kind": "fail", "subtasks": subtasks, "possible": not fail, "reason": text(fail)},
-        {
-            "kind": "rescale",
-            "operators": operators,
-            "possible": not checkpoint,
-            "reason": text(checkpoint),
-        },
+    commands = [
+        offered("checkpoint", TriggerCheckpoint()),
+        offered("savepoint", TakeSavepoint()),
+        offered("stop", StopWithSavepoint(False)),
+        offered("fail", FailSubtask(subtasks[0]), subtasks=subtasks),
+        offered("rescale", TakeSavepoint(), operators=operators),
+        offered("rescale_from_checkpoint", FailSubtask(subtasks[0]), operators=operators),
     ]
+    if runtime.job.checkpointing.scheme != NONE:
+        refusable = [
+            name for name, held in runtime.deployment.subtasks.items() if not held.snapshots.refused
+        ]
+        commands.append(
+            offered("refuse_upload", RefuseUpload((refusable or subtasks)[0]), subtasks=refusable)
+        )
+    return commands

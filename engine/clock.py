@@ -6,7 +6,8 @@ the next due time", after which what is due becomes possible.
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
+from collections.abc import Collection
+from heapq import heapify, heappop, heappush
 
 LONG = 100_000_000
 """From so many microseconds on, time is told in minutes and hours."""
@@ -44,6 +45,13 @@ class Clock:
         self._wanted.add(entry)
         self._order += 1
         heappush(self._entries, (entry[0], self._order, name))
+
+    def forget(self, names: Collection[str]) -> None:
+        """Take back every wish of these."""
+        if any(entry[2] in names for entry in self._entries):
+            self._entries[:] = [entry for entry in self._entries if entry[2] not in names]
+            heapify(self._entries)
+            self._wanted = {(time, name) for time, _, name in self._entries}
 
     def next_due(self) -> int | None:
         return self._entries[0][0] if self._entries else None

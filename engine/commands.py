@@ -11,6 +11,22 @@ class TriggerCheckpoint(NamedTuple):
     """Take a checkpoint now."""
 
 
+class TakeSavepoint(NamedTuple):
+    """Take a savepoint and go on."""
+
+
+class StopWithSavepoint(NamedTuple):
+    """Stop the sources, take a savepoint and end the job. drain: event time ends first, so that every window fires."""
+
+    drain: bool
+
+
+class RefuseUpload(NamedTuple):
+    """Let the storage refuse the next snapshot of a subtask, as if its disk were full."""
+
+    subtask: str
+
+
 class FailSubtask(NamedTuple):
     """Let a subtask fail, as if its process had died."""
 
@@ -24,12 +40,31 @@ class Rescale(NamedTuple):
     parallelism: int
 
 
-Command: TypeAlias = TriggerCheckpoint | FailSubtask | Rescale
+class RescaleFromCheckpoint(NamedTuple):
+    """Cancel the job and restart it from its last completed checkpoint with another parallelism of an operator."""
+
+    operator: str
+    parallelism: int
+
+
+Command: TypeAlias = (
+    TriggerCheckpoint
+    | TakeSavepoint
+    | StopWithSavepoint
+    | RefuseUpload
+    | FailSubtask
+    | Rescale
+    | RescaleFromCheckpoint
+)
 
 _FIELDS: dict[str, tuple[type[Any], dict[str, type]]] = {
     "checkpoint": (TriggerCheckpoint, {}),
+    "savepoint": (TakeSavepoint, {}),
+    "stop": (StopWithSavepoint, {"drain": bool}),
+    "refuse_upload": (RefuseUpload, {"subtask": str}),
     "fail": (FailSubtask, {"subtask": str}),
     "rescale": (Rescale, {"operator": str, "parallelism": int}),
+    "rescale_from_checkpoint": (RescaleFromCheckpoint, {"operator": str, "parallelism": int}),
 }
 
 

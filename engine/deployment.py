@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from engine.checkpointing.channel_state import OF_PARTITIONER
 from engine.errors import USER_ERRORS, EngineBug
+from engine.graph.checkpoint_settings import STOP_THE_WORLD, UNALIGNED
 from engine.graph.execution_graph import ExecutionGraph, expand, subtask_id
 from engine.graph.job_graph import JobGraph, Vertex
 from engine.network.channel import Channel
@@ -23,7 +25,13 @@ from engine.randomness import RandomStream
 from engine.state.key_groups import key_group_range, operator_index_for_key_group
 from engine.state.keyed_state import Rows
 from engine.subtask import Host, Subtask
-from engine.takers import Taker, channel_taker, split_taker
+from engine.takers import (
+    Taker,
+    channel_taker,
+    priority_taker,
+    split_taker,
+    upload_taker,
+)
 
 NO_SPLIT = SplitData("no split", ())
 
@@ -59,11 +67,13 @@ class Deployment:
         self.subtasks: dict[str, Subtask] = {}
         self.splits: dict[str, Split] = {}
         self.rows: dict[str, Rows] = {}
+        self.channel_bits = 0
         self.timers = 0
         """The bits of what the clock makes possible."""
         self._seed = seed
         self._attempt = attempt
         self._credits = {plan.id: Credit() for plan in self.graph.subtasks}
+        self._routes: dict[tuple[int, int], Route] = {}
         self._plan_splits()
         self._plan_channels()
         for plan in self.graph.subtasks:
@@ -104,10 +114,20 @@ class Deployment:
                 slot,
                 self.readiness,
                 self._credits[plan.sender],
+                plan.link,
             )
             self._add(Slot(f"take:{plan.name}", "take", plan.receiver, channel, None))
             self._credits[plan.receiver].inputs |= channel.bit
             self.channels[plan.name] = channel
+            self.channel_bits |= channel.bit
+        if self.job.checkpointing.scheme != UNALIGNED:
+            return
+        for name, channel in self.channels.items():
+            if self.graph.partitioners[channel.link.edge].name in OF_PARTITIONER:
+                action = f"barrier:{name}"
+                channel.priority_bit = 1 << self._add(
+                    Slot(action, "barrier", channel.receiver, None, None)
+                )
 
     def _deploy(
         self, host: Host, vertex: Vertex, subtask: str, index: int, logs: dict[str, ResultLog]
@@ -138,12 +158,13 @@ class Deployment:
             channels = [
                 self.channels[plan.name]
                 for plan in self.graph.channels
-                if plan.edge == number and plan.sender == subtask
+                if plan.link.edge == number and plan.sender == subtask
             ]
             stream = RandomStream(self._seed, f"{subtask}/edge {number}/attempt {self._attempt}")
             route = self.graph.partitioners[number].route(
                 channels, index, stream, self.job.vertex(edge.target).maximum()
             )
+            self._routes[number, index] = route
             if edge.tag is None:
                 main.append(route)
             else:
@@ -158,22 +179,32 @@ class Deployment:
             inputs,
             gate_of,
             output,
-            not self.job.at_least_once,
+            self.job.checkpointing,
         )
 
     def _plan_boxes(self) -> None:
+        settings = self.job.checkpointing
         for subtask in self.subtasks.values():
-            if isinstance(subtask.operator, SourceOperator):
+            if isinstance(subtask.operator, SourceOperator) or settings.scheme == STOP_THE_WORLD:
                 self._add(Slot(f"trigger:{subtask.id}", "trigger", subtask.id, None, None))
-        for subtask in self.subtasks.values():
-            self._add(Slot(f"ack:{subtask.id}", "ack", subtask.id, None, None))
+        for kind in ("ack", "abort"):
+            for subtask in self.subtasks.values():
+                self._add(Slot(f"{kind}:{subtask.id}", kind, subtask.id, None, None))
+        if settings.upload_bytes:
+            for subtask in self.subtasks.values():
+                self._add(Slot(f"upload:{subtask.id}", "upload", subtask.id, None, None))
+        if settings.aligned_timeout:
+            for subtask in self.subtasks.values():
+                self._add(Slot(f"switch:{subtask.id}", "switch", subtask.id, None, None))
         for subtask in self.subtasks.values():
             if subtask.operator.uses_clock:
                 bit = 1 << self._add(Slot(f"timer:{subtask.id}", "timer", subtask.id, None, None))
                 self._credits[subtask.id].inputs |= bit
                 self.timers |= bit
-        if self.job.checkpoint_interval is not None:
+        if settings.interval is not None:
             self.timers |= 1 << self._add(Slot("timer:coordinator", "timer", None, None, None))
+        if settings.timeout is not None:
+            self.timers |= 1 << self._add(Slot("expire", "expire", None, None, None))
         self.restart = self._add(Slot("restart", "restart", None, None, None))
         self.clock = self._add(Slot("clock", "clock", None, None, None))
         self.first_choice = (1 << self.restart) - 1
@@ -194,7 +225,14 @@ class Deployment:
                         mend="Report it with the job.",
                     )
                 taker = split_taker(subtask, subtask.operator, slot.split)
+            elif slot.kind == "barrier":
+                channel = self.channels[slot.action.removeprefix("barrier:")]
+                receiver = self.subtasks[channel.receiver]
+                taker = priority_taker(receiver, receiver.inputs.index(channel))
+            elif slot.kind == "upload":
+                taker = upload_taker(self.subtasks[slot.subtask or ""])
             self.takers.append(taker)
+        self.plain_takers = list(self.takers)
 
     def sources(self) -> list[Subtask]:
         return [
@@ -202,6 +240,10 @@ class Deployment:
             for subtask in self.subtasks.values()
             if isinstance(subtask.operator, SourceOperator)
         ]
+
+    def route(self, edge: int, sender: int) -> Route:
+        """How subtask `sender` at the start of an edge spreads its records."""
+        return self._routes[edge, sender]
 
     def bit(self, action: str) -> int:
         return 1 << self.by_action[action]
@@ -218,6 +260,14 @@ class Deployment:
         if not vertex.keyed:
             return None
         return key_group_range(vertex.maximum(), self.graph.parallelism[vertex.id], subtask.index)
+
+    def unblock_sources(self) -> None:
+        """Let the sources read again, but for the splits that their alignment group holds back."""
+        for source in self.sources():
+            self.readiness.blocked &= ~self.inputs(source.id)
+            for split in self._assigned[source.id]:
+                if split.paused:
+                    self.readiness.blocked |= split.bit
 
     def restore(self, parts: dict[str, list[Any]]) -> None:
         """Give every subtask its part of a checkpoint, spread over the present parallelism."""

@@ -298,6 +298,28 @@ class BarrierArrived(NamedTuple):
     checkpoint: int
 
 
+class BarrierOvertook(NamedTuple):
+    """An unaligned barrier stands before the queue of a channel, having overtaken so many elements."""
+
+    channel: str
+    checkpoint: int
+    overtaken: int
+
+
+class PriorityBarrierTaken(NamedTuple):
+    """A barrier that stood before the queue of a channel was taken."""
+
+    channel: str
+    checkpoint: int
+
+
+class AlignmentTimedOut(NamedTuple):
+    """A checkpoint has aligned for too long: from here on its barriers overtake at this subtask."""
+
+    subtask: str
+    checkpoint: int
+
+
 class InputBlocked(NamedTuple):
     """An input is blocked until the barrier has come on all others (alignment)."""
 
@@ -307,10 +329,11 @@ class InputBlocked(NamedTuple):
 
 
 class InputsReleased(NamedTuple):
-    """The alignment of a subtask ended: all its inputs are open again."""
+    """The alignment of a subtask ended: all its inputs are open again, on which so many records had to wait."""
 
     subtask: str
     checkpoint: int
+    held: int
 
 
 class SnapshotTaken(NamedTuple):
@@ -320,6 +343,54 @@ class SnapshotTaken(NamedTuple):
     checkpoint: int
     bytes: int
     entries: int
+
+
+class ElementsSaved(NamedTuple):
+    """Elements in flight became part of a checkpoint; their bytes are an estimate."""
+
+    subtask: str
+    checkpoint: int
+    channel: str
+    elements: tuple[str, ...]
+    bytes: int
+
+
+class ChannelStateCompleted(NamedTuple):
+    """The last barrier has come, so nothing more in flight belongs to this subtask's part."""
+
+    subtask: str
+    checkpoint: int
+
+
+class SnapshotUploaded(NamedTuple):
+    """A piece of a subtask's snapshot reached the storage; so many bytes are left."""
+
+    subtask: str
+    checkpoint: int
+    left: int
+
+
+class UploadRefused(NamedTuple):
+    """The storage is to refuse the next snapshot of a subtask (True), or has refused it (False)."""
+
+    subtask: str
+    pending: bool
+
+
+class SnapshotDropped(NamedTuple):
+    """A subtask gave up its part of a checkpoint, for a reason named as in Flink's CheckpointFailureReason."""
+
+    subtask: str
+    checkpoint: int
+    reason: str
+
+
+class SnapshotDeclined(NamedTuple):
+    """The coordinator was told that a subtask cannot deliver its part, and why (as in CheckpointFailureReason)."""
+
+    subtask: str
+    checkpoint: int
+    reason: str
 
 
 class SnapshotAcknowledged(NamedTuple):
@@ -337,14 +408,33 @@ class CheckpointCompleted(NamedTuple):
 
 
 class CheckpointAborted(NamedTuple):
-    """A checkpoint was given up for the reason named."""
+    """A checkpoint was given up. failure: the name of the reason in Flink's CheckpointFailureReason; reason: in words."""
 
     checkpoint: int
+    failure: str
     reason: str
 
 
+class SourcesPaused(NamedTuple):
+    """Stop-the-world: the sources read nothing until this checkpoint is over, and the channels drain."""
+
+    checkpoint: int
+
+
+class ChannelsDrained(NamedTuple):
+    """Stop-the-world: nothing is in flight any more, so every subtask is told to copy its state."""
+
+    checkpoint: int
+
+
+class SourcesResumed(NamedTuple):
+    """Stop-the-world: the sources read again."""
+
+    checkpoint: int
+
+
 class SubtaskFailed(NamedTuple):
-    """A subtask failed; the job is cancelled and whatever was in its channels is lost."""
+    """A subtask failed, or the whole job where none is named; it is cancelled and what was in its channels is lost."""
 
     subtask: str
     reason: str
@@ -364,11 +454,11 @@ class SubtaskFinished(NamedTuple):
 
 
 class RescaleRequested(NamedTuple):
-    """An operator is to get another parallelism, by way of a savepoint and a restart."""
+    """An operator is to get another parallelism by a restart from a checkpoint, or from the beginning (None)."""
 
     vertex: str
     parallelism: int
-    savepoint: int
+    checkpoint: int | None
 
 
 class RescaleAborted(NamedTuple):

@@ -18,6 +18,26 @@ KEPT_RESULTS = 20
 """How many checkpoints, and results of a sink, the picture shows; older ones are left out of it."""
 
 
+def waiting_part() -> dict[str, Any]:
+    """What is shown of a subtask's part of a checkpoint before anything has come of it.
+
+    first_barrier, snapshot, complete (its channel state), uploaded, acknowledged: steps. held: records that had to wait on
+    blocked inputs. saved, saved_bytes: elements in flight that belong to the part.
+    """
+    return {
+        "status": "waiting",
+        "first_barrier": None,
+        "snapshot": None,
+        "complete": None,
+        "uploaded": None,
+        "acknowledged": None,
+        "bytes": 0,
+        "held": 0,
+        "saved": 0,
+        "saved_bytes": 0,
+    }
+
+
 def fold(picture: Picture, step: StepTrace) -> Picture:
     """Apply one step: its number first, then its events in order."""
     picture["step"] = step.step
@@ -141,20 +161,12 @@ def _checkpoint_triggered(picture: Picture, event: e.CheckpointTriggered) -> Non
     checkpoints[str(event.checkpoint)] = {
         "kind": event.kind,
         "status": "triggered",
+        "failure": "",
         "reason": "",
         "triggered": picture["step"],
         "ended": None,
         "bytes": 0,
-        "subtasks": {
-            subtask: {
-                "status": "waiting",
-                "first_barrier": None,
-                "snapshot": None,
-                "acknowledged": None,
-                "bytes": 0,
-            }
-            for subtask in event.subtasks
-        },
+        "subtasks": {subtask: waiting_part() for subtask in event.subtasks},
     }
 
 
@@ -190,10 +202,65 @@ def _input_blocked(picture: Picture, event: e.InputBlocked) -> None:
 
 
 def _inputs_released(picture: Picture, event: e.InputsReleased) -> None:
+    part = _part(picture, event.checkpoint, event.subtask)
+    if part is not None:
+        part["held"] = event.held
     subtask = picture["subtasks"][event.subtask]
     for held in subtask["inputs"].values():
         held["blocked"] = False
     subtask["aligning"] = None
+
+
+def _barrier_overtook(picture: Picture, event: e.BarrierOvertook) -> None:
+    picture["channels"][event.channel]["priority"].append(event.checkpoint)
+
+
+def _priority_barrier_taken(picture: Picture, event: e.PriorityBarrierTaken) -> None:
+    picture["channels"][event.channel]["priority"].pop(0)
+
+
+def _elements_saved(picture: Picture, event: e.ElementsSaved) -> None:
+    part = _part(picture, event.checkpoint, event.subtask)
+    if part is not None:
+        part["saved"] += len(event.elements)
+        part["saved_bytes"] += event.bytes
+
+
+def _channel_state_completed(picture: Picture, event: e.ChannelStateCompleted) -> None:
+    part = _part(picture, event.checkpoint, event.subtask)
+    if part is not None:
+        part["complete"] = picture["step"]
+
+
+def _snapshot_uploaded(picture: Picture, event: e.SnapshotUploaded) -> None:
+    part = _part(picture, event.checkpoint, event.subtask)
+    if part is not None:
+        status = "uploading" if event.left else "uploaded"
+        part.update(status=status, uploaded=picture["step"])
+
+
+def _upload_refused(picture: Picture, event: e.UploadRefused) -> None:
+    picture["subtasks"][event.subtask]["upload_refused"] = event.pending
+
+
+def _snapshot_dropped(picture: Picture, event: e.SnapshotDropped) -> None:
+    part = _part(picture, event.checkpoint, event.subtask)
+    if part is not None:
+        part["status"] = "dropped"
+
+
+def _snapshot_declined(picture: Picture, event: e.SnapshotDeclined) -> None:
+    part = _part(picture, event.checkpoint, event.subtask)
+    if part is not None:
+        part["status"] = "declined"
+
+
+def _sources_paused(picture: Picture, event: e.SourcesPaused) -> None:
+    picture["job"]["paused"] = event.checkpoint
+
+
+def _sources_resumed(picture: Picture, event: e.SourcesResumed) -> None:
+    picture["job"]["paused"] = None
 
 
 def _snapshot_taken(picture: Picture, event: e.SnapshotTaken) -> None:
@@ -216,7 +283,7 @@ def _checkpoint_completed(picture: Picture, event: e.CheckpointCompleted) -> Non
 
 def _checkpoint_aborted(picture: Picture, event: e.CheckpointAborted) -> None:
     picture["checkpoints"][str(event.checkpoint)].update(
-        status="aborted", reason=event.reason, ended=picture["step"]
+        status="aborted", failure=event.failure, reason=event.reason, ended=picture["step"]
     )
 
 
@@ -229,7 +296,9 @@ def _subtask_failed(picture: Picture, event: e.SubtaskFailed) -> None:
     for channel in picture["channels"].values():
         channel["taken"] += len(channel["queue"])
         channel["queue"] = []
+        channel["priority"] = []
     picture["messages"] = []
+    picture["job"]["paused"] = None
 
 
 def _job_state_changed(picture: Picture, event: e.JobStateChanged) -> None:
@@ -278,6 +347,18 @@ _RULES: dict[type[Any], Callable[[Picture, Any], None]] = {
     e.BarrierArrived: _barrier_arrived,
     e.InputBlocked: _input_blocked,
     e.InputsReleased: _inputs_released,
+    e.BarrierOvertook: _barrier_overtook,
+    e.PriorityBarrierTaken: _priority_barrier_taken,
+    e.AlignmentTimedOut: _nothing,
+    e.ElementsSaved: _elements_saved,
+    e.ChannelStateCompleted: _channel_state_completed,
+    e.SnapshotUploaded: _snapshot_uploaded,
+    e.UploadRefused: _upload_refused,
+    e.SnapshotDropped: _snapshot_dropped,
+    e.SnapshotDeclined: _snapshot_declined,
+    e.SourcesPaused: _sources_paused,
+    e.ChannelsDrained: _nothing,
+    e.SourcesResumed: _sources_resumed,
     e.SnapshotTaken: _snapshot_taken,
     e.SnapshotAcknowledged: _snapshot_acknowledged,
     e.CheckpointCompleted: _checkpoint_completed,

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.commands import Command, FailSubtask, Rescale
+from engine.commands import (
+    Command,
+    FailSubtask,
+    RefuseUpload,
+    Rescale,
+    RescaleFromCheckpoint,
+    TriggerCheckpoint,
+)
 from engine.deployment import Slot
 from engine.errors import StreamLabError
+from engine.graph.checkpoint_settings import NONE
 from engine.job_state import FAILED, FINISHED, RESTARTING, STOPPING
 from engine.subtask import Subtask
 from engine.values import text
@@ -20,24 +28,48 @@ Reason = tuple[str, str, list[str]]
 
 def why_not_command(runtime: Runtime, command: Command) -> str:
     """Why a command is not possible now, as the end of a sentence; empty where it is possible."""
+    settings = runtime.job.checkpointing
     if runtime.state in (FINISHED, FAILED):
         return f"the job has {runtime.state}"
     if isinstance(command, FailSubtask):
         if command.subtask not in runtime.deployment.subtasks:
-            return f"there is no subtask {text(command.subtask)!r}; the job has {', '.join(runtime.deployment.subtasks)}"
+            return _no_subtask(runtime, command.subtask)
         return "the job is restarting" if runtime.state == RESTARTING else ""
     if runtime.state == RESTARTING:
         return "the job is restarting"
-    if runtime.coordinator.pending is not None:
-        return f"checkpoint {runtime.coordinator.pending} is still in progress"
     if runtime.state == STOPPING:
         return runtime.reason
-    if isinstance(command, Rescale):
-        return _why_not_rescale(runtime, command)
+    if isinstance(command, RefuseUpload):
+        return _why_not_refuse(runtime, command.subtask)
+    if isinstance(command, Rescale | RescaleFromCheckpoint):
+        reason = _why_not_rescale(runtime, command)
+        if reason or isinstance(command, RescaleFromCheckpoint):
+            return reason
+    elif isinstance(command, TriggerCheckpoint) and settings.scheme == NONE:
+        return "this job takes no checkpoints; a savepoint can be taken"
+    return "" if runtime.snapshots.has_room() else _in_progress(runtime)
+
+
+def _in_progress(runtime: Runtime) -> str:
+    pending = list(map(str, runtime.coordinator.pending))
+    if len(pending) == 1:
+        return f"checkpoint {pending[0]} is still in progress"
+    return f"checkpoints {' and '.join(pending)} are still in progress"
+
+
+def _why_not_refuse(runtime: Runtime, subtask: str) -> str:
+    if subtask not in runtime.deployment.subtasks:
+        return _no_subtask(runtime, subtask)
+    if runtime.deployment.subtasks[subtask].snapshots.refused:
+        return f"the storage refuses the next snapshot of {subtask} already"
     return ""
 
 
-def _why_not_rescale(runtime: Runtime, command: Rescale) -> str:
+def _no_subtask(runtime: Runtime, subtask: str) -> str:
+    return f"there is no subtask {text(subtask)!r}; the job has {', '.join(runtime.deployment.subtasks)}"
+
+
+def _why_not_rescale(runtime: Runtime, command: Rescale | RescaleFromCheckpoint) -> str:
     try:
         vertex = runtime.job.vertex(command.operator)
     except StreamLabError as error:
@@ -72,22 +104,31 @@ def why_not(runtime: Runtime, slot: Slot) -> Reason:
         return "empty", "there is nothing to take", []
     subtask = runtime.deployment.subtasks[slot.subtask or ""]
     if runtime.readiness.blocked & bit:
-        return _why_blocked(subtask, slot)
+        return _why_blocked(runtime, subtask, slot)
     full = [channel for channel in subtask.output.channels if channel.full]
     receivers = " and ".join(channel.receiver for channel in full)
     return "credit", f"no credit towards {receivers}", [channel.name for channel in full]
 
 
-def _why_blocked(subtask: Subtask, slot: Slot) -> Reason:
-    if slot.channel is not None:
-        alignment = subtask.alignment
+def _why_blocked(runtime: Runtime, subtask: Subtask, slot: Slot) -> Reason:
+    channel = slot.channel
+    if channel is not None and channel.priority:
+        number = channel.priority[0].checkpoint
+        return "priority", f"barrier {number} overtakes what is queued, so it goes first", []
+    if channel is not None:
+        alignment = subtask.snapshots.alignment()
         received = alignment.received if alignment else ()
-        number = alignment.checkpoint if alignment else ""
-        waiting = [
-            channel.name for index, channel in enumerate(subtask.inputs) if index not in received
-        ]
+        awaited = alignment.checkpoint if alignment else ""
+        waiting = [held.name for index, held in enumerate(subtask.inputs) if index not in received]
         senders = " and ".join(name.partition(">")[0] for name in waiting)
-        return "alignment", f"waits for barrier {number} from {senders}", waiting
+        return "alignment", f"waits for barrier {awaited} from {senders}", waiting
+    if runtime.snapshots.paused is not None:
+        doing = "everything is copied" if runtime.snapshots.drained else "the channels have drained"
+        return (
+            "paused",
+            f"its source pauses for checkpoint {runtime.snapshots.paused} until {doing}",
+            [],
+        )
     if slot.split is None or subtask.stopped:
         return "stopping", "its source has stopped with a savepoint", []
     ahead = f"{slot.split.name} is too far ahead of the slowest split of its alignment group"

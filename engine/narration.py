@@ -90,6 +90,13 @@ def _lead(step: StepTrace, by_type: dict[type[Any], list[Any]], times: TimeForma
     if e.RecordRead in by_type:
         read: e.RecordRead = by_type[e.RecordRead][0]
         return [_SENTENCES[e.RecordRead](read, times) + _sent(by_type, times)]
+    if e.PriorityBarrierTaken in by_type:
+        overtaking: e.PriorityBarrierTaken = by_type[e.PriorityBarrierTaken][0]
+        sender, _, receiver = overtaking.channel.partition(">")
+        receiver = receiver.partition("#")[0]
+        return [
+            f"{receiver} received barrier {overtaking.checkpoint} from {sender}, before what was sent ahead of it"
+        ]
     if e.ElementTaken not in by_type:
         return []
     taken: e.ElementTaken = by_type[e.ElementTaken][0]
@@ -107,6 +114,8 @@ def _lead(step: StepTrace, by_type: dict[type[Any], list[Any]], times: TimeForma
     if taken.kind == "barrier":
         arrived: e.BarrierArrived = by_type[e.BarrierArrived][0]
         return [f"{receiver} received barrier {arrived.checkpoint} from {sender}"]
+    if taken.kind == "cancel":
+        return [f"{receiver} was told by {sender} that a checkpoint is given up"]
     if taken.kind == "status":
         return [f"{receiver} received a status from {sender}"]
     if taken.kind == "end":
@@ -143,6 +152,14 @@ def _sent(by_type: dict[type[Any], list[Any]], times: TimeFormat) -> str:
             else f" and sent watermark {times.mark(watermark)}"
         )
     return clause
+
+
+def _records(count: int) -> str:
+    return "1 record" if count == 1 else f"{count} records"
+
+
+def _elements(count: int) -> str:
+    return "1 element" if count == 1 else f"{count} elements"
 
 
 def _split(split: str) -> str:
@@ -186,7 +203,7 @@ def _restored(event: e.Restored, times: TimeFormat) -> str:
     )
     if event.why == "rescale":
         groups = "1 key group" if event.moved == 1 else f"{event.moved} key groups"
-        return f"The job restarted from savepoint {event.checkpoint} with the new parallelism; {groups} changed owner"
+        return f"The job restarted from {source} with the new parallelism; {groups} changed owner"
     return f"The job restarted from {source}; the sources went back to their offsets then"
 
 
@@ -270,24 +287,65 @@ _SENTENCES: dict[type[Any], Callable[[Any, TimeFormat], str]] = {
         f"{_channel(v.input)} is blocked until barrier {v.checkpoint} has come on every input"
     ),
     e.InputsReleased: lambda v, t: (
-        f"all barriers {v.checkpoint} are here, so {v.subtask} reads every input again"
+        f"{v.subtask} reads every input again"
+        + (f"; {_records(v.held)} had to wait" if v.held else "")
     ),
+    e.BarrierOvertook: lambda v, t: (
+        f"barrier {v.checkpoint} overtook {_elements(v.overtaken)} on {_channel(v.channel)}"
+    ),
+    e.PriorityBarrierTaken: lambda v, t: (
+        f"Barrier {v.checkpoint} left {_channel(v.channel)} before what was sent ahead of it"
+    ),
+    e.AlignmentTimedOut: lambda v, t: (
+        f"checkpoint {v.checkpoint} has aligned for too long, so its barriers overtake at {v.subtask} from here on"
+    ),
+    e.ElementsSaved: lambda v, t: (
+        f"{_elements(len(v.elements))} in flight on {_channel(v.channel)} became part of checkpoint {v.checkpoint}"
+    ),
+    e.ChannelStateCompleted: lambda v, t: (
+        f"nothing more in flight belongs to {v.subtask}'s part of checkpoint {v.checkpoint}"
+    ),
+    e.SnapshotUploaded: lambda v, t: (
+        f"{v.subtask}'s part of checkpoint {v.checkpoint} is in the storage"
+        if not v.left
+        else f"the storage got a piece of {v.subtask}'s part of checkpoint {v.checkpoint}; {v.left} B are left"
+    ),
+    e.UploadRefused: lambda v, t: (
+        f"the storage will refuse the next snapshot of {v.subtask}"
+        if v.pending
+        else f"the storage refused the snapshot of {v.subtask}"
+    ),
+    e.SnapshotDropped: lambda v, t: (
+        f"{v.subtask} gave up its part of checkpoint {v.checkpoint} ({v.reason})"
+    ),
+    e.SnapshotDeclined: lambda v, t: (
+        f"the coordinator knows that {v.subtask} has no part of checkpoint {v.checkpoint} ({v.reason})"
+    ),
+    e.SourcesPaused: lambda v, t: (
+        f"the sources pause until checkpoint {v.checkpoint} is over, and the channels drain"
+    ),
+    e.ChannelsDrained: lambda v, t: (
+        f"nothing is in flight any more, so every subtask is told to copy its state for checkpoint {v.checkpoint}"
+    ),
+    e.SourcesResumed: lambda v, t: f"the sources read again after checkpoint {v.checkpoint}",
     e.SnapshotTaken: lambda v, t: (
         f"{v.subtask} copied its state for checkpoint {v.checkpoint} ({v.entries} {'entry' if v.entries == 1 else 'entries'}, {v.bytes} B)"
-        " and sent the barrier on"
     ),
     e.SnapshotAcknowledged: lambda v, t: (
         f"The coordinator has {v.subtask}'s part of checkpoint {v.checkpoint}"
     ),
     e.CheckpointCompleted: lambda v, t: f"checkpoint {v.checkpoint} is complete ({v.bytes} B)",
-    e.CheckpointAborted: lambda v, t: f"checkpoint {v.checkpoint} was given up: {v.reason}",
+    e.CheckpointAborted: lambda v, t: (
+        f"checkpoint {v.checkpoint} was given up: {v.reason} ({v.failure})"
+    ),
     e.SubtaskFailed: lambda v, t: (
-        f"{v.subtask} failed: {v.reason}; everything in the channels is lost"
+        f"{v.subtask or 'the job'} failed: {v.reason}; everything in the channels is lost"
     ),
     e.JobStateChanged: lambda v, t: f"the job is {v.state}" + (f": {v.reason}" if v.reason else ""),
     e.SubtaskFinished: lambda v, t: f"{v.subtask} has finished",
     e.RescaleRequested: lambda v, t: (
-        f"{v.vertex} is to run with parallelism {v.parallelism}, from savepoint {v.savepoint}"
+        f"{v.vertex} is to run with parallelism {v.parallelism}, from "
+        + (f"checkpoint {v.checkpoint}" if v.checkpoint else "the beginning")
     ),
     e.RescaleAborted: lambda v, t: f"the rescale of {v.vertex} was given up: {v.reason}",
     e.Restored: _restored,
@@ -296,7 +354,9 @@ _SENTENCES: dict[type[Any], Callable[[Any, TimeFormat], str]] = {
 _FOLLOWING = frozenset({
         e.ScriptRead, e.SplitStatus, e.SplitPaused, e.InputStatus, e.SubtaskStatus, e.WindowsMerged,
     e.ClockAdvanced, e.RecordSkipped, e.SplitEnded, e.StatePut, e.RecordLate, e.Warned, e.ResultWritten, e.CheckpointTriggered,
-    e.InputBlocked, e.InputsReleased, e.SnapshotTaken, e.SnapshotAcknowledged, e.CheckpointCompleted, e.CheckpointAborted,
+    e.InputBlocked, e.SnapshotTaken, e.InputsReleased, e.BarrierOvertook, e.AlignmentTimedOut, e.ElementsSaved,
+    e.ChannelStateCompleted, e.SnapshotUploaded, e.UploadRefused, e.SnapshotDropped, e.SnapshotDeclined, e.SourcesPaused,
+    e.ChannelsDrained, e.SourcesResumed, e.SnapshotAcknowledged, e.CheckpointCompleted, e.CheckpointAborted,
     e.SubtaskFailed, e.SubtaskFinished, e.RescaleRequested, e.RescaleAborted, e.Restored,
 })  # fmt: skip
 """What a step's sentence tells after its lead."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from engine.fold import KEPT_RESULTS
+from engine.job_state import FAILED, RESTARTING
 from engine.network.channel import Channel
 from engine.network.result_partition import shown_element
 from engine.operators.sink import SinkOperator
@@ -50,6 +51,8 @@ def deployed_picture(
         "state": runtime.state,
         "attempt": runtime.attempt,
         "reason": runtime.reason,
+        "scheme": runtime.job.checkpointing.scheme,
+        "paused": runtime.snapshots.paused,
     }
     subtasks = {name: _subtask(runtime, subtask) for name, subtask in deployment.subtasks.items()}
     channels = {name: _channel(runtime, channel) for name, channel in deployment.channels.items()}
@@ -98,26 +101,26 @@ def _channel(runtime: Runtime, channel: Channel) -> dict[str, Any]:
             shown_element(channel, channel.taken + number, element, brief)._asdict()
             for number, element in enumerate(channel.queue)
         ],
+        "priority": [barrier.checkpoint for barrier in channel.priority],
     }
 
 
 def _status(runtime: Runtime, subtask: Subtask) -> str:
     if subtask.failed:
         return "failed"
-    if any(other.failed for other in runtime.deployment.subtasks.values()):
+    if runtime.state in (RESTARTING, FAILED):
         return "cancelled"
     return "finished" if subtask.finished else "running"
 
 
 def _subtask(runtime: Runtime, subtask: Subtask) -> dict[str, Any]:
     operator = subtask.operator
-    blocked = runtime.readiness.blocked
-    state = subtask.alignment
+    blocked = subtask.snapshots.handler.blocked() if len(subtask.inputs) > 1 else ()
     aligning = None
-    if state is not None and subtask.aligns(state.checkpoint):
+    if blocked:
         aligning = {
-            "checkpoint": state.checkpoint,
-            "received": [subtask.inputs[index].name for index in state.received],
+            "checkpoint": subtask.snapshots.handler.checkpoint,
+            "received": [subtask.inputs[index].name for index in blocked],
         }
     groups = runtime.deployment.key_groups(subtask)
     shown: dict[str, Any] = {
@@ -131,11 +134,12 @@ def _subtask(runtime: Runtime, subtask: Subtask) -> dict[str, Any]:
                 "watermark": subtask.valves[subtask.gate_of[index]].inputs[subtask.place[index]],
                 "idle": subtask.valves[subtask.gate_of[index]].idles[subtask.place[index]],
                 "ended": subtask.ended[index],
-                "blocked": bool(blocked & channel.bit),
+                "blocked": channel.aligning,
             }
             for index, channel in enumerate(subtask.inputs)
         },
         "aligning": aligning,
+        "upload_refused": subtask.snapshots.refused,
         "key_groups": list(groups) if groups else None,
         "splits": {},
         "state": {},

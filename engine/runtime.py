@@ -9,9 +9,19 @@ from __future__ import annotations
 from typing import Any
 
 from engine.alignment_groups import pause_and_resume
-from engine.checkpointing.coordinator import Coordinator
+from engine.checkpointing.coordinator import SAVEPOINT, Coordinator
+from engine.checkpointing.failure_reasons import TASK_FAILURE
 from engine.clock import Clock
-from engine.commands import Command, FailSubtask, Rescale, TriggerCheckpoint
+from engine.commands import (
+    Command,
+    FailSubtask,
+    RefuseUpload,
+    Rescale,
+    RescaleFromCheckpoint,
+    StopWithSavepoint,
+    TakeSavepoint,
+    TriggerCheckpoint,
+)
 from engine.deployment import Deployment, Slot, moved_key_groups
 from engine.elements import WATERMARK
 from engine.errors import USER_ERRORS, ImpossibleAction
@@ -20,6 +30,7 @@ from engine.events import (
     ClockAdvanced,
     Deployed,
     JobStateChanged,
+    Message,
     RescaleAborted,
     RescaleRequested,
     Restored,
@@ -28,10 +39,13 @@ from engine.events import (
 from engine.failure_reasons import cannot_start, failure_reason
 from engine.graph.job_graph import JobGraph, Vertex
 from engine.impossible import why_not, why_not_command
+from engine.job_snapshots import DRAINED, STOPPED, JobSnapshots
 from engine.job_state import FAILED, FINISHED, RESTARTING, RUNNING, STOPPING
+from engine.network.channel import Channel
 from engine.network.credit import Readiness
 from engine.operators.sink import ResultLog
 from engine.picture import deployed_picture
+from engine.refill import refill
 from engine.scheduler import Policy, Scheduler, make_scheduler
 from engine.subtask import Subtask
 from engine.trace import Trace
@@ -53,6 +67,7 @@ class Runtime:
         self.clock = Clock()
         self.readiness = Readiness()
         self.coordinator = Coordinator(self.trace)
+        self.snapshots = JobSnapshots(self)
         self.quantum = policy.quantum
         self.scheduler: Scheduler = make_scheduler(policy, seed)
         self.most = UNBOUNDED
@@ -94,7 +109,7 @@ class Runtime:
     def wake(self, subtask: str, time: int) -> None:
         """Call a subtask back when the clock reaches `time` (microseconds)."""
         self.clock.wake(time, f"timer:{subtask}")
-        self._update_clock_bit()
+        self.update_clock_bit()
 
     def _open(self) -> tuple[str, BaseException] | None:
         """Open the functions of a new deployment and ask the clock for the periodic checkpoints.
@@ -103,16 +118,11 @@ class Runtime:
         """
         self.clock.clear()
         failed = self.deployment.open()
-        self._wake_coordinator()
-        self._update_clock_bit()
+        self.snapshots.wake()
+        self.update_clock_bit()
         return failed
 
-    def _wake_coordinator(self) -> None:
-        interval = self.job.checkpoint_interval
-        if interval:
-            self.clock.wake(self.clock.now + interval * 1000, "timer:coordinator")
-
-    def _update_clock_bit(self) -> None:
+    def update_clock_bit(self) -> None:
         bit = 1 << self.deployment.clock
         if self.state in (RUNNING, STOPPING) and self.clock.next_due() is not None:
             self.readiness.nonempty |= bit
@@ -217,52 +227,41 @@ class Runtime:
 
     def _take_special(self, slot: Slot) -> None:
         self.turn_left = 0
-        if slot.kind == "trigger":
-            self._deliver_trigger(slot)
-        elif slot.kind == "ack":
-            self._deliver_acknowledgement(slot)
+        if slot.kind in ("trigger", "ack", "abort"):
+            self.snapshots.deliver(slot)
         elif slot.kind == "restart":
             self._restart()
-        elif slot.kind == "timer":
-            self._timer_due(slot)
-        else:
+        elif slot.kind == "clock":
             self._advance_clock()
+        else:
+            self._due(slot)
 
     # The coordinator's messages
 
     def message_sent(self, subtask: str, kind: str) -> None:
-        action = f"ack:{subtask}" if kind == "acknowledge" else f"trigger:{subtask}"
-        self.readiness.nonempty |= self.deployment.bit(action)
+        """A message to a subtask ("trigger", "abort") or from it ("acknowledge", "decline") is under way."""
+        box = kind if kind in ("trigger", "abort") else "ack"
+        self.readiness.nonempty |= self.deployment.bit(f"{box}:{subtask}")
 
-    def _deliver(self, slot: Slot, kind: str) -> tuple[int, Any]:
+    def delivered(self, slot: Slot, kinds: tuple[str, ...]) -> tuple[Message, Any]:
+        """The oldest message of a box, and what it brings."""
         subtask = slot.subtask or ""
-        message, part = self.coordinator.deliver(subtask, kind)
-        if not self.coordinator.has_message(subtask, kind):
+        message, part = self.coordinator.deliver(subtask, kinds)
+        if not self.coordinator.has_message(subtask, kinds):
             self.readiness.nonempty &= ~self.deployment.bit(slot.action)
-        return message.checkpoint, part
+        return message, part
 
-    def _deliver_trigger(self, slot: Slot) -> None:
-        checkpoint, _ = self._deliver(slot, "trigger")
-        subtask = self.deployment.subtasks[slot.subtask or ""]
-        subtask.checkpoint(checkpoint)
-        if self.state == STOPPING:
-            # Stop with savepoint: after the barrier nothing is read, and no watermark follows it.
-            subtask.stopped = True
-            self.readiness.blocked |= self.deployment.inputs(subtask.id)
+    def has_upload(self, subtask: str, waiting: bool) -> None:
+        """A subtask has something to upload, or has it no longer."""
+        bit = self.deployment.bit(f"upload:{subtask}")
+        if waiting:
+            self.readiness.nonempty |= bit
+        else:
+            self.readiness.nonempty &= ~bit
 
-    def _deliver_acknowledgement(self, slot: Slot) -> None:
-        checkpoint, part = self._deliver(slot, "acknowledge")
-        complete = self.coordinator.acknowledge(slot.subtask or "", checkpoint, part)
-        if complete and self.state == STOPPING:
-            self.readiness.nonempty |= 1 << self.deployment.restart
-            self.deployment.first_choice |= 1 << self.deployment.restart
-
-    def _trigger_checkpoint(self, kind: str) -> int:
-        sources = [subtask.id for subtask in self.deployment.sources()]
-        checkpoint = self.coordinator.trigger(kind, list(self.deployment.subtasks), sources)
-        for source in sources:
-            self.message_sent(source, "trigger")
-        return checkpoint
+    def record(self, subtask: Subtask, index: int, channel: Channel, on: bool) -> None:
+        """Show a subtask each element that is taken from an input, or no longer."""
+        self.snapshots.record(subtask, index, channel, on)
 
     # Time
 
@@ -271,14 +270,18 @@ class Runtime:
             self.readiness.nonempty |= self.deployment.bit(action)
         if self.trace.events is not None:
             self.trace.events.append(ClockAdvanced(self.clock.now))
-        self._update_clock_bit()
+        self.update_clock_bit()
 
-    def _timer_due(self, slot: Slot) -> None:
+    def _due(self, slot: Slot) -> None:
+        """Something that asked the clock is due: a timer, a periodic checkpoint, a timeout of one."""
         more = False
-        if slot.subtask is None:
-            if self.state == RUNNING and self.coordinator.pending is None:
-                self._trigger_checkpoint("checkpoint")
-            self._wake_coordinator()
+        if slot.kind == "expire":
+            self.readiness.nonempty &= ~self.deployment.bit(slot.action)
+            self.snapshots.expire()
+        elif slot.subtask is None:
+            self.snapshots.due()
+        elif slot.kind == "switch":
+            self.snapshots.switch(self.deployment.subtasks[slot.subtask])
         else:
             subtask = self.deployment.subtasks[slot.subtask]
             if not subtask.finished:
@@ -288,9 +291,9 @@ class Runtime:
                     subtask.out.clear()
                     self.fail(subtask.id, error)
                     return
-        if not more:
+        if not more and slot.action in self.deployment.by_action:
             self.readiness.nonempty &= ~self.deployment.bit(slot.action)
-        self._update_clock_bit()
+        self.update_clock_bit()
 
     def align(self, group: AlignmentGroup | None) -> None:
         """A watermark of a split of `group` has risen, or a split has ended."""
@@ -302,10 +305,14 @@ class Runtime:
     def subtask_finished(self) -> None:
         if all(subtask.finished for subtask in self.deployment.subtasks.values()):
             self._abort_rescale("the job has finished")
-            self._set_state(FINISHED, f"all input has been processed: {self._totals()}")
-            self.clock.clear()
-            self.readiness.nonempty &= ~self.deployment.timers
-            self._update_clock_bit()
+            self.end(FINISHED, f"all input has been processed: {self._totals()}")
+
+    def end(self, state: str, reason: str) -> None:
+        """The job has come to an end: nothing is due any more."""
+        self._set_state(state, reason)
+        self.clock.clear()
+        self.readiness.nonempty &= ~self.deployment.timers
+        self.update_clock_bit()
 
     def _totals(self) -> str:
         """What this attempt did with its input, as the end of a sentence."""
@@ -328,34 +335,57 @@ class Runtime:
 
     def fail(self, subtask: str, error: BaseException) -> None:
         """A user function raised: the subtask fails, and is restarted a bounded number of times."""
-        self.failures += 1
         reason = failure_reason(self._vertex_of(subtask), subtask, error)
         self._fail(subtask, reason)
+        self._count_failure(subtask, reason)
+
+    def fail_job(self, reason: str) -> None:
+        """The job fails as a whole, and is restarted a bounded number of times."""
+        self._fail("", reason)
+        self._count_failure("The job", reason)
+
+    def _count_failure(self, who: str, reason: str) -> None:
+        self.failures += 1
         if self.failures > self.job.restart_attempts:
             self.readiness.rewind((0, 0, 0))
             self._set_state(
                 FAILED,
-                f"{subtask} failed {self.failures} times; {self.job.restart_attempts} restarts are allowed. {reason}",
+                f"{who} failed {self.failures} times; {self.job.restart_attempts} restarts are allowed. {reason}",
             )
 
     def _fail(self, subtask: str, reason: str) -> None:
-        self.trace.mark("failed", subtask, subtask)
+        """Cancel every subtask; "" where no single one is to blame."""
+        who = subtask or "the job"
+        self.trace.mark("failed", who, subtask)
         if self.trace.events is not None:
             self.trace.events.append(SubtaskFailed(subtask, reason))
-        self.deployment.subtasks[subtask].failed = True
-        self.coordinator.abort(f"{subtask} failed")
-        self.coordinator.drop_messages()
+        for name, held in self.deployment.subtasks.items():
+            held.failed = name == subtask
+            held.cancelled()
+        for checkpoint in list(self.coordinator.pending):
+            self.coordinator.abort(checkpoint, TASK_FAILURE, f"{who} failed")
+        self.snapshots.cancelled()
         for channel in self.deployment.channels.values():
             channel.lose()
-        for held in self.deployment.subtasks.values():
-            held.release_inputs()
-            held.out.clear()
-            held.operator.side.clear()
         self.clock.clear()
-        self._abort_rescale(f"{subtask} failed")
+        self._abort_rescale(f"{who} failed")
         self.readiness.rewind((1 << self.deployment.restart, 0, 0))
         self.turn_left = 0
-        self._set_state(RESTARTING, f"{subtask} failed: {reason}")
+        self._set_state(RESTARTING, f"{who} failed: {reason}")
+
+    def may_restart(self) -> None:
+        """The savepoint from which the job restarts is complete."""
+        self.readiness.nonempty |= 1 << self.deployment.restart
+        self.deployment.first_choice |= 1 << self.deployment.restart
+
+    def go_on(self, reason: str) -> None:
+        """The savepoint with which the job was to stop was given up: the sources read again."""
+        self._abort_rescale(reason)
+        self.snapshots.stop = ""
+        for source in self.deployment.sources():
+            source.stopped = False
+        self.deployment.unblock_sources()
+        self._set_state(RUNNING, reason)
 
     def _abort_rescale(self, reason: str) -> None:
         if self.rescale is not None and self.trace.events is not None:
@@ -386,6 +416,8 @@ class Runtime:
         self.state, self.reason = RUNNING, ""
         self.turn, self.turn_left = -1, 0
         failed = self._open()
+        if latest and latest.in_flight:
+            refill(self.deployment, latest.in_flight, latest.parts)
         if self.trace.events is not None:
             self.trace.events.append(
                 Restored(latest.checkpoint if latest else None, self.attempt, why, moved)
@@ -406,22 +438,38 @@ class Runtime:
                 mend="Choose another command, or step on.",
             )
         if isinstance(command, TriggerCheckpoint):
-            self._trigger_checkpoint("checkpoint")
+            self.snapshots.trigger("checkpoint")
+        elif isinstance(command, TakeSavepoint):
+            self.snapshots.trigger(SAVEPOINT)
+        elif isinstance(command, StopWithSavepoint):
+            savepoint = self.snapshots.trigger(SAVEPOINT)
+            self.snapshots.stop = DRAINED if command.drain else STOPPED
+            self._set_state(STOPPING, f"stopping with savepoint {savepoint}")
+        elif isinstance(command, RefuseUpload):
+            self.deployment.subtasks[command.subtask].snapshots.refuse_next()
         elif isinstance(command, FailSubtask):
             self._fail(command.subtask, "failed on command")
         else:
-            self.rescale = command
-            savepoint = self._trigger_checkpoint("savepoint")
-            if self.trace.events is not None:
-                self.trace.events.append(
-                    RescaleRequested(command.operator, command.parallelism, savepoint)
-                )
-            self._set_state(
-                STOPPING,
-                f"stopping with savepoint {savepoint} to rescale {command.operator} to {command.parallelism}",
-            )
+            self._rescale(command)
         self.turn_left = 0
         self.trace.step += 1
+
+    def _rescale(self, command: Rescale | RescaleFromCheckpoint) -> None:
+        target = Rescale(command.operator, command.parallelism)
+        to = f"to rescale {target.operator} to {target.parallelism}"
+        if isinstance(command, RescaleFromCheckpoint):
+            latest = self.coordinator.storage.latest()
+            self._fail("", f"cancelled on command, {to}")
+            self.rescale = target
+            checkpoint = latest.checkpoint if latest else None
+        else:
+            self.rescale = target
+            checkpoint = self.snapshots.trigger(SAVEPOINT)
+            self._set_state(STOPPING, f"stopping with savepoint {checkpoint} {to}")
+        if self.trace.events is not None:
+            self.trace.events.append(
+                RescaleRequested(target.operator, target.parallelism, checkpoint)
+            )
 
     # Stepping back
 
@@ -444,6 +492,7 @@ class Runtime:
             self.readiness.keyframe(),
             self.scheduler.keyframe(),
             self.coordinator.keyframe(),
+            self.snapshots.keyframe(),
             [channel.keyframe() for channel in deployment.channels.values()],
             [(channel.credit.full) for channel in deployment.channels.values()],
             [subtask.keyframe() for subtask in deployment.subtasks.values()],
@@ -461,6 +510,7 @@ class Runtime:
             readiness,
             scheduler,
             coordinator,
+            snapshots,
             channels,
             credits,
             subtasks,
@@ -497,6 +547,7 @@ class Runtime:
             channel.credit.full = full
         for subtask, held in zip(deployment.subtasks.values(), subtasks, strict=True):
             subtask.rewind(held)
+        self.snapshots.rewind(snapshots)
         for name, log in self.logs.items():
             log.cursor = cursors.get(name, 0)
         deployment.first_choice = first_choice

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from engine.checkpointing.barrier_handler import Alignment, BarrierHandler, Block, Trigger
-from engine.checkpointing.coordinator import COORDINATOR, Coordinator
+from engine.checkpointing.coordinator import Coordinator
 from engine.clock import Clock
 from engine.elements import (
-    BARRIER,
     END_OF_INPUT,
     MAX_TIMESTAMP,
     MIN_TIMESTAMP,
@@ -22,24 +20,20 @@ from engine.elements import (
 )
 from engine.event_time.watermarks import AlignmentGroup, Combined, Valve
 from engine.events import (
-    BarrierArrived,
-    InputBlocked,
     InputEnded,
-    InputsReleased,
     InputStatus,
     InputWatermark,
-    Message,
-    SnapshotTaken,
     SubtaskFinished,
     SubtaskStatus,
     WatermarkAdvanced,
 )
+from engine.graph.checkpoint_settings import CheckpointSettings
 from engine.network.channel import Channel
 from engine.network.credit import Readiness
 from engine.network.result_partition import ResultPartition
 from engine.operators.base import Operator
 from engine.operators.source import SourceOperator
-from engine.state.sizes import estimated_bytes
+from engine.subtask_snapshots import SubtaskSnapshots
 from engine.trace import Trace
 
 
@@ -55,12 +49,17 @@ class Host(Protocol):
     def fail(self, subtask: str, error: BaseException) -> None: ...
     def wake(self, subtask: str, time: int) -> None: ...
     def message_sent(self, subtask: str, kind: str) -> None: ...
+    def has_upload(self, subtask: str, waiting: bool) -> None: ...
+    def record(self, subtask: Subtask, index: int, channel: Channel, on: bool) -> None: ...
     def subtask_finished(self) -> None: ...
     def align(self, group: AlignmentGroup | None) -> None: ...
 
 
 class Subtask:
     """One parallel instance of an operator, with the state that the runtime moves."""
+
+    snapshots_type: type[SubtaskSnapshots] = SubtaskSnapshots
+    """Who takes its snapshots; another one where a protocol is wrong on purpose (`explore/wrong_barriers.py`)."""
 
     def __init__(
         self,
@@ -72,7 +71,7 @@ class Subtask:
         inputs: list[Channel],
         gate_of: list[int],
         output: ResultPartition,
-        exactly_once: bool = True,
+        settings: CheckpointSettings,
     ) -> None:
         self.host = host
         self.id = subtask_id
@@ -91,8 +90,7 @@ class Subtask:
         self.combined = Combined(gates, operator.context.exclude_ended)
         self.watermark = MIN_TIMESTAMP
         self.idle = False
-        self.handler = BarrierHandler(len(inputs))
-        self.exactly_once = exactly_once
+        self.snapshots = self.snapshots_type(self, settings)
         self.ended = [False] * len(inputs)
         self.finished = False
         self.failed = False
@@ -187,59 +185,11 @@ class Subtask:
             self.host.align(self.operator.spec.alignment)
         return more
 
-    # Barriers
-
-    def barrier_arrived(self, index: int, checkpoint: int) -> None:
-        channel = self.inputs[index]
-        emit = self.host.trace.events
-        if emit is not None:
-            emit.append(BarrierArrived(self.id, channel.name, checkpoint))
-        self.host.coordinator.barrier_arrived(self.id, checkpoint, len(self.inputs))
-        aligns = self.aligns(checkpoint)
-        decisions = self.handler.barrier(index, checkpoint)
-        triggers = any(isinstance(decision, Trigger) for decision in decisions)
-        for decision in decisions:
-            if isinstance(decision, Trigger):
-                self.checkpoint(decision.checkpoint)
-            elif isinstance(decision, Block) and aligns and not triggers:
-                # The input of the last barrier would be blocked and resumed within this step.
-                blocked = self.inputs[decision.input]
-                self.host.readiness.blocked |= blocked.bit
-                if emit is not None:
-                    emit.append(InputBlocked(self.id, blocked.name, checkpoint))
-        if triggers and aligns:
-            self.release_inputs()
-            if emit is not None:
-                emit.append(InputsReleased(self.id, checkpoint))
-
-    def aligns(self, checkpoint: int) -> bool:
-        """Whether inputs are blocked until the barrier has come on all; at-least-once does without, a savepoint never."""
-        if len(self.inputs) == 1:
-            return False
-        return self.exactly_once or self.host.coordinator.is_savepoint(checkpoint)
-
-    @property
-    def alignment(self) -> Alignment | None:
-        """The checkpoint whose barriers are being collected, and the inputs on which they have come; or None."""
-        return self.handler.alignment()
-
-    def release_inputs(self) -> None:
-        """Open every input, and forget which barriers have come."""
-        self.handler.reset()
-        for channel in self.inputs:
-            self.host.readiness.blocked &= ~channel.bit
-
-    def checkpoint(self, checkpoint: int) -> None:
-        """Copy the state, forward the barrier, and send the copy to the coordinator."""
-        part = self.operator.snapshot()
-        size = estimated_bytes(part)
-        events = self.host.trace.events
-        if events is not None:
-            events.append(SnapshotTaken(self.id, checkpoint, size, self.operator.entries()))
-        self.host.coordinator.snapshot_taken(self.id, checkpoint, size)
-        self.output.broadcast((BARRIER, checkpoint))
-        self.host.coordinator.send(Message(COORDINATOR, self.id, "acknowledge", checkpoint), part)
-        self.host.message_sent(self.id, "acknowledge")
+    def cancelled(self) -> None:
+        """The job was cancelled: drop what is half done."""
+        self.snapshots.cancelled()
+        self.out.clear()
+        self.operator.side.clear()
 
     # End of input
 
@@ -284,7 +234,7 @@ class Subtask:
         scalars = (
             self.watermark,
             self.idle,
-            self.handler.keyframe(),
+            self.snapshots.keyframe(),
             self.finished,
             self.failed,
             self.stopped,
@@ -309,5 +259,5 @@ class Subtask:
             valve.rewind(held)
         self.combined.rewind(combined)
         self.ended[:] = ended
-        self.watermark, self.idle, handler, self.finished, self.failed, self.stopped = scalars
-        self.handler.rewind(handler)
+        self.watermark, self.idle, snapshots, self.finished, self.failed, self.stopped = scalars
+        self.snapshots.rewind(snapshots)

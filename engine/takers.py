@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import repeat
+from typing import Protocol
 
-from engine.elements import BARRIER, MAX_TIMESTAMP, RECORD, STATUS, WATERMARK, Element
+from engine.elements import BARRIER, CANCEL, MAX_TIMESTAMP, RECORD, STATUS, WATERMARK, Element
 from engine.errors import USER_ERRORS
-from engine.events import ElementTaken
+from engine.events import ElementTaken, PriorityBarrierTaken
 from engine.network.result_partition import shown_element
 from engine.operators.sink import SinkOperator
 from engine.operators.source import SourceOperator
@@ -18,6 +19,12 @@ from engine.operators.split import Split
 from engine.subtask import Subtask
 
 Taker = Callable[[int], int]
+
+
+class Drain(Protocol):
+    """Who waits until nothing is in flight."""
+
+    def maybe_drained(self) -> None: ...
 
 
 class RetryAtomically(Exception):
@@ -106,7 +113,9 @@ def channel_taker(subtask: Subtask, index: int) -> Taker:
     def control(element: Element) -> None:
         kind = element[0]
         if kind == BARRIER:
-            subtask.barrier_arrived(index, element[1])
+            subtask.snapshots.barrier_arrived(index, element[1])
+        elif kind == CANCEL:
+            subtask.snapshots.cancel_arrived(element[1])
         elif kind == STATUS:
             subtask.status_arrived(index, element[1])
         else:
@@ -216,6 +225,56 @@ def channel_taker(subtask: Subtask, index: int) -> Taker:
                 break
             trace.step += 1
         return done
+
+    return take
+
+
+def priority_taker(subtask: Subtask, index: int) -> Taker:
+    """The closure that takes barriers from before the queue of input `index`."""
+    host = subtask.host
+    channel = subtask.inputs[index]
+
+    def take(limit: int) -> int:
+        barrier, overtaken = channel.take_priority()
+        if host.trace.events is not None:
+            host.trace.events.append(PriorityBarrierTaken(channel.name, barrier.checkpoint))
+        try:
+            subtask.snapshots.barrier_arrived(index, barrier.checkpoint, overtaken)
+        except USER_ERRORS as error:
+            host.fail(subtask.id, error)
+        return 1
+
+    return take
+
+
+def upload_taker(subtask: Subtask) -> Taker:
+    """The closure that brings a piece of a snapshot to the storage."""
+
+    def take(limit: int) -> int:
+        subtask.snapshots.upload()
+        return 1
+
+    return take
+
+
+def recording_taker(plain: Taker, subtask: Subtask, index: int) -> Taker:
+    """`plain`, one element at a time, each of which belongs to a snapshot that is not complete."""
+    channel = subtask.inputs[index]
+
+    def take(limit: int) -> int:
+        subtask.snapshots.taken_while_recording(index, channel.queue[0])
+        return plain(1)
+
+    return take
+
+
+def draining_taker(plain: Taker, drain: Drain) -> Taker:
+    """`plain`, after which somebody wants to know whether anything is left in flight."""
+
+    def take(limit: int) -> int:
+        taken = plain(limit)
+        drain.maybe_drained()
+        return taken
 
     return take
 

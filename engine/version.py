@@ -1,3 +1,3 @@
 """The version of the engine's semantics: a number that changes whenever the trace of some run changes."""
 
-ENGINE_VERSION = 5
+ENGINE_VERSION = 6

@@ -3,8 +3,8 @@
 The handler is a machine of its own: it is told what arrived on which input and answers with decisions, which the subtask
 carries out. It never sees a record.
 
-Source: Flink 2.2 `SingleCheckpointBarrierHandler` with `WaitingForFirstBarrier`, `CollectingBarriers`,
-`AlternatingWaitingForFirstBarrierUnaligned` and `AlternatingCollectingBarriersUnaligned`.
+Source: Flink 2.2 `SingleCheckpointBarrierHandler` with `AlternatingWaitingForFirstBarrier`,
+`AlternatingCollectingBarriers` and `AlternatingCollectingBarriersUnaligned`.
 """
 
 from __future__ import annotations
@@ -57,10 +57,15 @@ Decision: TypeAlias = Block | Resume | Trigger | Abort | StartChannelState | Sto
 
 
 class WaitingForFirstBarrier(NamedTuple):
-    """No barrier seen yet: every input is open."""
+    """No barrier seen yet: every input is open. The first barrier says whether the checkpoint aligns."""
 
-    def barrier(self, handler: BarrierHandler, index: int) -> tuple[State, list[Decision]]:
-        return CollectingBarriers(()).barrier(handler, index)
+    def barrier(
+        self, handler: BarrierHandler, index: int, unaligned: bool
+    ) -> tuple[State, list[Decision]]:
+        if not unaligned:
+            return CollectingBarriers(()).barrier(handler, index, unaligned)
+        state, decisions = CollectingUnaligned().end(handler)
+        return state, [*_overtaking(handler.checkpoint), *decisions]
 
     def abort(self, handler: BarrierHandler) -> list[Decision]:
         return []
@@ -71,11 +76,20 @@ class CollectingBarriers(NamedTuple):
 
     blocked: tuple[int, ...]
 
-    def barrier(self, handler: BarrierHandler, index: int) -> tuple[State, list[Decision]]:
+    def barrier(
+        self, handler: BarrierHandler, index: int, unaligned: bool
+    ) -> tuple[State, list[Decision]]:
+        if unaligned:
+            return self.time_out(handler)
         return CollectingBarriers((*self.blocked, index))._advanced(handler, [Block(index)])
 
     def end(self, handler: BarrierHandler) -> tuple[State, list[Decision]]:
         return self._advanced(handler, [])
+
+    def time_out(self, handler: BarrierHandler) -> tuple[State, list[Decision]]:
+        """Alignment takes too long: open what was blocked, and snapshot now."""
+        state, decisions = CollectingUnaligned().end(handler)
+        return state, [*self.abort(handler), *_overtaking(handler.checkpoint), *decisions]
 
     def _advanced(
         self, handler: BarrierHandler, decisions: list[Decision]
@@ -89,39 +103,29 @@ class CollectingBarriers(NamedTuple):
         return [Resume(index) for index in sorted(self.blocked)]
 
 
-class WaitingUnaligned(NamedTuple):
-    """No barrier seen yet; the first one triggers at once."""
-
-    def barrier(self, handler: BarrierHandler, index: int) -> tuple[State, list[Decision]]:
-        checkpoint = handler.checkpoint
-        started: list[Decision] = [StartChannelState(checkpoint), Trigger(checkpoint, True)]
-        state, more = CollectingUnaligned().end(handler)
-        return state, [*started, *more]
-
-    def abort(self, handler: BarrierHandler) -> list[Decision]:
-        return []
-
-
 class CollectingUnaligned(NamedTuple):
     """Triggered; what comes on an input before its barrier is kept with the checkpoint. No input is ever blocked."""
 
-    def barrier(self, handler: BarrierHandler, index: int) -> tuple[State, list[Decision]]:
+    def barrier(
+        self, handler: BarrierHandler, index: int, unaligned: bool
+    ) -> tuple[State, list[Decision]]:
         return self.end(handler)
 
     def end(self, handler: BarrierHandler) -> tuple[State, list[Decision]]:
         if handler.all_received():
-            return WAITING_UNALIGNED, [StopChannelState(handler.checkpoint)]
+            return WAITING, [StopChannelState(handler.checkpoint)]
         return self, []
 
     def abort(self, handler: BarrierHandler) -> list[Decision]:
         return [StopChannelState(handler.checkpoint)]
 
 
-State: TypeAlias = (
-    WaitingForFirstBarrier | CollectingBarriers | WaitingUnaligned | CollectingUnaligned
-)
+State: TypeAlias = WaitingForFirstBarrier | CollectingBarriers | CollectingUnaligned
 WAITING = WaitingForFirstBarrier()
-WAITING_UNALIGNED = WaitingUnaligned()
+
+
+def _overtaking(checkpoint: int) -> list[Decision]:
+    return [StartChannelState(checkpoint), Trigger(checkpoint, True)]
 
 
 class Alignment(NamedTuple):
@@ -137,28 +141,31 @@ class BarrierHandler:
     checkpoint: the newest checkpoint that was seen, or -1. pending: whether its barriers are being collected.
     """
 
-    __slots__ = ("checkpoint", "open", "pending", "received", "state", "unaligned")
+    __slots__ = ("checkpoint", "open", "pending", "received", "state")
 
-    def __init__(self, inputs: int, unaligned: bool = False) -> None:
-        self.unaligned = unaligned
+    def __init__(self, inputs: int) -> None:
         self.open = frozenset(range(inputs))
         self.checkpoint = -1
         self.pending = False
         self.received: tuple[int, ...] = ()
-        self.state: State = WAITING_UNALIGNED if unaligned else WAITING
+        self.state: State = WAITING
 
     def all_received(self) -> bool:
         """Whether the barrier has come on every input that has not ended."""
         return self.open.issubset(self.received)
 
-    def barrier(self, index: int, checkpoint: int) -> list[Decision]:
-        """A barrier came on an input."""
-        if checkpoint < self.checkpoint or (checkpoint == self.checkpoint and not self.pending):
-            return []  # of a checkpoint that is over
+    def barrier(self, index: int, checkpoint: int, unaligned: bool = False) -> list[Decision]:
+        """A barrier came on an input; an unaligned one has overtaken what was queued."""
+        if self._is_over(checkpoint) or (checkpoint == self.checkpoint and index in self.received):
+            return []
         decisions = self._begin(checkpoint)
         self.received = (*self.received, index)
-        self.state, more = self.state.barrier(self, index)
+        self.state, more = self.state.barrier(self, index, unaligned)
         return [*decisions, *self._noted(more)]
+
+    def _is_over(self, checkpoint: int) -> bool:
+        """Whether a checkpoint has been triggered, given up or overtaken by a newer one here."""
+        return checkpoint < self.checkpoint or (checkpoint == self.checkpoint and not self.pending)
 
     def _begin(self, checkpoint: int) -> list[Decision]:
         if checkpoint == self.checkpoint:
@@ -171,8 +178,7 @@ class BarrierHandler:
 
     def _give_up(self, checkpoint: int, reason: str) -> list[Decision]:
         decisions = self.state.abort(self) if self.pending else []
-        self.state = WAITING_UNALIGNED if self.unaligned else WAITING
-        self.pending, self.received = False, ()
+        self.reset()
         return [*decisions, Abort(checkpoint, reason)]
 
     def _noted(self, decisions: list[Decision]) -> list[Decision]:
@@ -180,9 +186,9 @@ class BarrierHandler:
             self.pending, self.received = False, ()
         return decisions
 
-    def cancel(self, index: int, checkpoint: int) -> list[Decision]:
-        """The sender gave a checkpoint up, and says so in the channel."""
-        if checkpoint < self.checkpoint or (checkpoint == self.checkpoint and not self.pending):
+    def cancel(self, checkpoint: int) -> list[Decision]:
+        """A sender, or the coordinator, has given a checkpoint up."""
+        if self._is_over(checkpoint):
             return []
         self.checkpoint = checkpoint
         return self._give_up(checkpoint, CANCELLED)
@@ -190,18 +196,29 @@ class BarrierHandler:
     def end(self, index: int) -> list[Decision]:
         """An input ended for good: no barrier will come on it."""
         self.open -= {index}
-        if not self.pending or not isinstance(self.state, CollectingBarriers | CollectingUnaligned):
+        if not self.pending or isinstance(self.state, WaitingForFirstBarrier):
             return []
         self.state, decisions = self.state.end(self)
+        return self._noted(decisions)
+
+    def time_out(self, checkpoint: int) -> list[Decision]:
+        """The barriers of this checkpoint have been aligned for too long."""
+        if self.checkpoint != checkpoint or not isinstance(self.state, CollectingBarriers):
+            return []
+        self.state, decisions = self.state.time_out(self)
         return self._noted(decisions)
 
     def alignment(self) -> Alignment | None:
         """What is being collected, or None."""
         return Alignment(self.checkpoint, self.received) if self.pending else None
 
+    def blocked(self) -> tuple[int, ...]:
+        """The inputs that wait for the others, in the order in which their barriers came."""
+        return self.state.blocked if isinstance(self.state, CollectingBarriers) else ()
+
     def reset(self) -> None:
-        """Forget what is being collected: the subtask was cancelled."""
-        self.state = WAITING_UNALIGNED if self.unaligned else WAITING
+        """Forget what is being collected: it was given up."""
+        self.state = WAITING
         self.pending, self.received = False, ()
 
     def keyframe(self) -> Any:

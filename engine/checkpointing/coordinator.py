@@ -1,13 +1,17 @@
 """The checkpoint coordinator: triggers, collects acknowledgements, completes or aborts.
 
-Source: Flink's `CheckpointCoordinator`, one checkpoint at a time. Messages to and from subtasks are delivered by actions
-of their own, so that a schedule can delay them.
+Messages to and from subtasks are delivered by actions of their own, so that a schedule can delay them.
+
+Source: Flink's `CheckpointCoordinator` and `PendingCheckpoint`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+from engine.checkpointing.failure_reasons import REASONS, SUBSUMED
+from engine.checkpointing.snapshot import Elements, Snapshot
 from engine.checkpointing.storage import Completed, MemoryStorage
 from engine.errors import EngineBug
 from engine.events import (
@@ -18,24 +22,52 @@ from engine.events import (
     MessageDelivered,
     MessageSent,
     SnapshotAcknowledged,
+    SnapshotDeclined,
 )
-from engine.fold import KEPT_CHECKPOINTS
+from engine.fold import KEPT_CHECKPOINTS, waiting_part
 from engine.state.sizes import estimated_bytes
 from engine.trace import Trace
 
 COORDINATOR = "coordinator"
+SAVEPOINT = "savepoint"
+
+
+class Pending:
+    """A checkpoint in progress. Times are in microseconds of the clock.
+
+    waiting: the subtasks that have to acknowledge. parts: what they have acknowledged. triggered: when it was triggered.
+    """
+
+    __slots__ = ("checkpoint", "kind", "parts", "triggered", "waiting")
+
+    def __init__(
+        self,
+        checkpoint: int,
+        kind: str,
+        waiting: frozenset[str],
+        triggered: int,
+        parts: dict[str, Snapshot] | None = None,
+    ) -> None:
+        self.checkpoint = checkpoint
+        self.kind = kind
+        self.waiting = waiting
+        self.triggered = triggered
+        self.parts: dict[str, Snapshot] = parts or {}
+
+    def copy(self) -> Pending:
+        return Pending(self.checkpoint, self.kind, self.waiting, self.triggered, dict(self.parts))
 
 
 class Coordinator:
-    """`pending` is the id of the checkpoint in progress, or None."""
+    """`pending` are the checkpoints in progress by id, oldest first."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.storage = MemoryStorage()
         self.next_id = 1
-        self.pending: int | None = None
-        self.parts: dict[str, Any] = {}
-        self.waiting: frozenset[str] = frozenset()
+        self.pending: dict[int, Pending] = {}
+        self.failures = 0
+        """Checkpoints that failed since the last that completed."""
         self.messages: list[tuple[Message, Any]] = []
         self.shown: dict[int, dict[str, Any]] = {}
 
@@ -43,13 +75,15 @@ class Coordinator:
         if self.trace.events is not None:
             self.trace.events.extend(events)
 
-    def trigger(self, kind: str, subtasks: list[str], sources: list[str]) -> int:
-        """Start a checkpoint that all `subtasks` have to acknowledge, and send the trigger to `sources`."""
+    def newest(self) -> int | None:
+        """The newest checkpoint in progress, or None."""
+        return max(self.pending, default=None)
+
+    def trigger(self, kind: str, subtasks: list[str], now: int) -> int:
+        """Start a checkpoint that all `subtasks` have to acknowledge."""
         checkpoint = self.next_id
         self.next_id += 1
-        self.pending = checkpoint
-        self.parts = {}
-        self.waiting = frozenset(subtasks)
+        self.pending[checkpoint] = Pending(checkpoint, kind, frozenset(subtasks), now)
         self.trace.mark("checkpoint_triggered", str(checkpoint))
         self._emit(CheckpointTriggered(checkpoint, kind, tuple(subtasks)))
         if len(self.shown) >= KEPT_CHECKPOINTS:
@@ -57,108 +91,129 @@ class Coordinator:
         self.shown[checkpoint] = {
             "kind": kind,
             "status": "triggered",
+            "failure": "",
             "reason": "",
             "triggered": self.trace.step + 1,
             "ended": None,
             "bytes": 0,
-            "subtasks": {
-                subtask: {
-                    "status": "waiting",
-                    "first_barrier": None,
-                    "snapshot": None,
-                    "acknowledged": None,
-                    "bytes": 0,
-                }
-                for subtask in subtasks
-            },
+            "subtasks": {subtask: waiting_part() for subtask in subtasks},
         }
-        for source in sources:
-            self.send(Message(source, COORDINATOR, "trigger", checkpoint), None)
         return checkpoint
 
-    def send(self, message: Message, part: Any) -> None:
+    # Messages
+
+    def send(self, message: Message, part: Any = None) -> None:
         self.messages.append((message, part))
         self._emit(MessageSent(message))
 
-    def deliver(self, box: str, kind: str) -> tuple[Message, Any]:
-        """Take the oldest message of `kind` ("trigger" or "acknowledge") to or from the subtask `box`."""
+    def tell(self, subtasks: Iterable[str], kind: str, checkpoint: int) -> None:
+        """Send a message of `kind` ("trigger" or "abort") to each of `subtasks`."""
+        for subtask in subtasks:
+            self.send(Message(subtask, COORDINATOR, kind, checkpoint))
+
+    def deliver(self, box: str, kinds: tuple[str, ...]) -> tuple[Message, Any]:
+        """Take the oldest message of one of `kinds` to or from the subtask `box`."""
         for index, (message, part) in enumerate(self.messages):
-            if message.kind == kind and box in (message.to, message.sender):
+            if message.kind in kinds and box in (message.to, message.sender):
                 del self.messages[index]
                 self._emit(MessageDelivered(message))
                 return message, part
         raise EngineBug(
             "no_message",
-            f"No {kind} message is under way.",
+            f"No {kinds[0]} message is under way.",
             place=box,
             mend="Report it with the log of the run.",
+        )
+
+    def has_message(self, box: str, kinds: tuple[str, ...]) -> bool:
+        return any(
+            message.kind in kinds and box in (message.to, message.sender)
+            for message, _ in self.messages
         )
 
     def is_savepoint(self, checkpoint: int) -> bool:
         """Whether a checkpoint that is still shown is a savepoint."""
         shown = self.shown.get(checkpoint)
-        return shown is not None and shown["kind"] == "savepoint"
+        return shown is not None and shown["kind"] == SAVEPOINT
 
-    def has_message(self, box: str, kind: str) -> bool:
-        return any(
-            message.kind == kind and box in (message.to, message.sender)
-            for message, _ in self.messages
-        )
+    # What subtasks do, as it is shown
 
     def barrier_arrived(self, subtask: str, checkpoint: int, awaited: int) -> None:
         """Note the first barrier at a subtask that waits for `awaited` inputs in all."""
-        entry = self._entry(subtask, checkpoint)
+        entry = self.entry(subtask, checkpoint)
         if entry is not None and entry["first_barrier"] is None:
             entry["first_barrier"] = self.trace.step + 1
             if awaited > 1:
                 entry["status"] = "aligning"
 
     def snapshot_taken(self, subtask: str, checkpoint: int, size: int) -> None:
-        entry = self._entry(subtask, checkpoint)
+        entry = self.entry(subtask, checkpoint)
         if entry is not None:
             entry.update(status="snapshotted", snapshot=self.trace.step + 1, bytes=size)
 
-    def _entry(self, subtask: str, checkpoint: int) -> dict[str, Any] | None:
+    def entry(self, subtask: str, checkpoint: int) -> dict[str, Any] | None:
+        """What is shown of a subtask's part, or None where the checkpoint is no longer shown."""
         shown = self.shown.get(checkpoint)
         found: dict[str, Any] | None = shown["subtasks"].get(subtask) if shown else None
         return found
 
-    def acknowledge(self, subtask: str, checkpoint: int, part: Any) -> bool:
+    # Ends
+
+    def acknowledge(self, subtask: str, checkpoint: int, part: Snapshot) -> bool:
         """Record a subtask's part; True when it was the last one and the checkpoint is complete."""
         self._emit(SnapshotAcknowledged(subtask, checkpoint))
-        entry = self._entry(subtask, checkpoint)
+        entry = self.entry(subtask, checkpoint)
         if entry is not None:
             entry.update(status="acknowledged", acknowledged=self.trace.step + 1)
-        if checkpoint != self.pending:
+        pending = self.pending.get(checkpoint)
+        if pending is None:
             return False
-        self.parts[subtask] = part
-        if len(self.parts) < len(self.waiting):
+        pending.parts[subtask] = part
+        if len(pending.parts) < len(pending.waiting):
             return False
-        self._complete(checkpoint)
+        self._complete(pending)
         return True
 
-    def _complete(self, checkpoint: int) -> None:
+    def decline(self, subtask: str, checkpoint: int, failure: str) -> None:
+        """A subtask cannot deliver its part."""
+        self._emit(SnapshotDeclined(subtask, checkpoint, failure))
+        entry = self.entry(subtask, checkpoint)
+        if entry is not None:
+            entry["status"] = "declined"
+
+    def _complete(self, pending: Pending) -> None:
         by_operator: dict[str, list[Any]] = {}
-        for subtask in sorted(self.parts, key=_operator_and_index):
-            by_operator.setdefault(_operator_and_index(subtask)[0], []).append(self.parts[subtask])
-        size = sum(map(estimated_bytes, self.parts.values()))
-        shown = self.shown[checkpoint]
-        self.storage.store(Completed(checkpoint, shown["kind"], by_operator, size))
-        shown.update(status="completed", ended=self.trace.step + 1, bytes=size)
+        inputs: Elements = {}
+        outputs: Elements = {}
+        for subtask in sorted(pending.parts, key=_operator_and_index):
+            part = pending.parts[subtask]
+            by_operator.setdefault(_operator_and_index(subtask)[0], []).append(part.state)
+            inputs.update(part.inputs)
+            outputs.update(part.outputs)
+        in_flight = {
+            link: (*inputs.get(link, ()), *outputs.get(link, ()))
+            for link in sorted(inputs.keys() | outputs.keys())
+        }
+        checkpoint = pending.checkpoint
+        size = sum(map(part_bytes, pending.parts.values()))
+        self.storage.store(Completed(checkpoint, pending.kind, by_operator, size, in_flight))
+        self.shown[checkpoint].update(status="completed", ended=self.trace.step + 1, bytes=size)
         self.trace.mark("checkpoint_completed", str(checkpoint))
         self._emit(CheckpointCompleted(checkpoint, size))
-        self.pending = None
-        self.parts = {}
+        del self.pending[checkpoint]
+        self.failures = 0
+        for older in [number for number in self.pending if number < checkpoint]:
+            self.abort(older, SUBSUMED)
 
-    def abort(self, reason: str) -> None:
-        """Give up the checkpoint in progress, if there is one."""
-        if self.pending is None:
-            return
-        self.trace.mark("checkpoint_aborted", str(self.pending))
-        self._emit(CheckpointAborted(self.pending, reason))
-        self.shown[self.pending].update(status="aborted", reason=reason, ended=self.trace.step + 1)
-        self.pending = None
-        self.parts = {}
+    def abort(self, checkpoint: int, failure: str, reason: str = "") -> None:
+        """Give up a checkpoint in progress, for a reason of `failure_reasons`; `reason` tells it in other words."""
+        reason = reason or REASONS[failure]
+        self.trace.mark("checkpoint_aborted", str(checkpoint))
+        self._emit(CheckpointAborted(checkpoint, failure, reason))
+        self.shown[checkpoint].update(
+            status="aborted", failure=failure, reason=reason, ended=self.trace.step + 1
+        )
+        del self.pending[checkpoint]
 
     def drop_messages(self) -> None:
         """A failure loses whatever is under way."""
@@ -171,27 +226,28 @@ class Coordinator:
     def keyframe(self) -> Any:
         return (
             self.next_id,
-            self.pending,
-            dict(self.parts),
-            self.waiting,
+            [pending.copy() for pending in self.pending.values()],
+            self.failures,
             list(self.messages),
             self.picture(),
             self.storage.completed,
         )
 
     def rewind(self, frame: Any) -> None:
-        (
-            self.next_id,
-            self.pending,
-            parts,
-            self.waiting,
-            messages,
-            shown,
-            self.storage.completed,
-        ) = frame
-        self.parts = dict(parts)
+        self.next_id, pending, self.failures, messages, shown, self.storage.completed = frame
+        self.pending = {held.checkpoint: held.copy() for held in pending}
         self.messages = list(messages)
         self.shown = _copied(shown)
+
+
+def part_bytes(part: Snapshot) -> int:
+    """Bytes of a subtask's part: its state and what was in flight."""
+    return estimated_bytes(part.state) + sum(
+        estimated_bytes(element[1:])
+        for side in (part.inputs, part.outputs)
+        for elements in side.values()
+        for element in elements
+    )
 
 
 def _copied(shown: dict[int, dict[str, Any]]) -> dict[int, dict[str, Any]]:

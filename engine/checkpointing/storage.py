@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from engine.checkpointing.snapshot import Elements
+
 
 class Completed(NamedTuple):
-    """A checkpoint that can be restored: the parts of each operator, by subtask index."""
+    """A checkpoint that can be restored: the parts of each operator by subtask index, and what was in flight."""
 
     checkpoint: int
     kind: str
     parts: dict[str, list[Any]]
     bytes: int
+    in_flight: Elements
 
 
 class MemoryStorage:

@@ -51,7 +51,8 @@ class _Gate:
     """The inputs in front of a handler."""
 
     def __init__(self, inputs: int, unaligned: bool) -> None:
-        self.handler = BarrierHandler(inputs, unaligned)
+        self.handler = BarrierHandler(inputs)
+        self.unaligned = unaligned
         self.queues: list[deque[dict[str, Any]]] = [deque() for _ in range(inputs)]
         self.blocked: set[int] = set()
 
@@ -73,9 +74,9 @@ class _Gate:
         if "rec" in element:
             return [{"process_ch": index, "rec": element["rec"]}]
         if "barrier" in element:
-            decisions = self.handler.barrier(index, element["barrier"])
+            decisions = self.handler.barrier(index, element["barrier"], self.unaligned)
         elif "cancel" in element:
-            decisions = self.handler.cancel(index, element["cancel"])
+            decisions = self.handler.cancel(element["cancel"])
         else:
             decisions = self.handler.end(index)
         return [line for decision in decisions for line in self._carry_out(decision)]

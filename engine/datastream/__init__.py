@@ -1,5 +1,6 @@
 """The programming interface: the names of pyflink.datastream and pyflink.common, for the subset that is implemented."""
 
+from engine.datastream.checkpoint_config import CheckpointConfig, CheckpointingMode
 from engine.datastream.common import (
     AggregatingStateDescriptor,
     Duration,
@@ -17,8 +18,6 @@ from engine.datastream.connected import BroadcastStream, ConnectedStreams
 from engine.datastream.connectors import FileSource, StreamFormat
 from engine.datastream.data_stream import DataStream, DataStreamSink, KeyedStream
 from engine.datastream.environment import (
-    CheckpointConfig,
-    CheckpointingMode,
     JobExecutionResult,
     StreamExecutionEnvironment,
 )

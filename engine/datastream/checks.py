@@ -13,17 +13,25 @@ MOST_MAX_PARALLELISM = 32_768
 
 
 def check_integer(
-    code: str, what: str, value: Any, least: int, *, unit: str = "", place: str = ""
+    code: str,
+    what: str,
+    value: Any,
+    least: int,
+    most: int | None = None,
+    *,
+    unit: str = "",
+    place: str = "",
 ) -> int:
-    """`value` if it is an integer of at least `least`, else InvalidJob; a bool is no integer here."""
-    if type(value) is not int or value < least:
-        raise InvalidJob(
-            code,
-            f"{what} must be an integer of at least {least}{unit}, not {text(value)}.",
-            place=place or caller(),
-            mend=f"Use {least} or more.",
-        )
-    return value
+    """`value` if it is an integer of at least `least` and at most `most`, else InvalidJob; a bool is no integer here."""
+    if type(value) is int and value >= least and (most is None or value <= most):
+        return value
+    wanted = f"of at least {least:,}" if most is None else f"from {least:,} to {most:,}"
+    raise InvalidJob(
+        code,
+        f"{what} must be an integer {wanted}{unit}, not {text(value)}.",
+        place=place or caller(),
+        mend=f"Use {least:,} or more." if most is None else f"Use {least:,} to {most:,}.",
+    )
 
 
 def check_parallelism(value: Any) -> int:

@@ -6,6 +6,7 @@ import builtins
 from collections.abc import Iterable
 from typing import Any
 
+from engine.datastream.checkpoint_config import CheckpointConfig, CheckpointingMode
 from engine.datastream.checks import check_integer, check_max_parallelism, check_parallelism
 from engine.datastream.common import TypeInformation, WatermarkStrategy
 from engine.datastream.data_stream import DataStream
@@ -37,45 +38,6 @@ class ExecutionConfig:
         return self.auto_watermark_interval
 
 
-class CheckpointingMode:
-    """What a checkpoint promises (pyflink.datastream.CheckpointingMode)."""
-
-    EXACTLY_ONCE = "EXACTLY_ONCE"
-    AT_LEAST_ONCE = "AT_LEAST_ONCE"
-
-
-class CheckpointConfig:
-    """The part of pyflink.datastream.CheckpointConfig that is there: the mode."""
-
-    def __init__(self) -> None:
-        self.mode = CheckpointingMode.EXACTLY_ONCE
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith(("set_", "enable_", "disable_", "is_", "get_")):
-            raise NotImplementedError(
-                f"CheckpointConfig.{name} is not implemented in StreamLab yet."
-            )
-        raise AttributeError(f"CheckpointConfig has no method {name!r}.")
-
-    def set_checkpointing_mode(self, checkpointing_mode: str) -> CheckpointConfig:
-        """EXACTLY_ONCE aligns barriers; AT_LEAST_ONCE blocks no input."""
-        if checkpointing_mode not in (
-            CheckpointingMode.EXACTLY_ONCE,
-            CheckpointingMode.AT_LEAST_ONCE,
-        ):
-            raise InvalidJob(
-                "checkpointing_mode",
-                f"There is no checkpointing mode {checkpointing_mode!r}.",
-                place=caller(),
-                mend="Use CheckpointingMode.EXACTLY_ONCE or AT_LEAST_ONCE.",
-            )
-        self.mode = checkpointing_mode
-        return self
-
-    def get_checkpointing_mode(self) -> str:
-        return self.mode
-
-
 class JobExecutionResult:
     """What `execute` returns: the results of each sink, by subtask, in the order in which they were written."""
 
@@ -91,7 +53,6 @@ class StreamExecutionEnvironment:
         self._parallelism = 1
         self._max_parallelism: int | None = None
         self._buffers = DEFAULT_BUFFERS
-        self._checkpoint_interval: int | None = None
         self._checkpoints = CheckpointConfig()
         self._exclude_ended = False
         self._config = ExecutionConfig()
@@ -139,10 +100,7 @@ class StreamExecutionEnvironment:
         self, interval: int, mode: str = CheckpointingMode.EXACTLY_ONCE
     ) -> StreamExecutionEnvironment:
         """Trigger a checkpoint every `interval` ms of the engine's clock."""
-        self._checkpoint_interval = check_integer(
-            "checkpoint_interval", "The checkpoint interval", interval, 10, unit=" ms"
-        )
-        self._checkpoints.set_checkpointing_mode(mode)
+        self._checkpoints.set_checkpoint_interval(interval).set_checkpointing_mode(mode)
         return self
 
     def get_checkpoint_config(self) -> CheckpointConfig:
@@ -235,8 +193,7 @@ class StreamExecutionEnvironment:
             self._max_parallelism,
             buffers=self._buffers,
             exclude_ended=self._exclude_ended,
-            at_least_once=self._checkpoints.mode == CheckpointingMode.AT_LEAST_ONCE,
-            checkpoint_interval=self._checkpoint_interval,
+            checkpointing=self._checkpoints.settings(),
         )
 
     def execute(self, job_name: str = "job") -> JobExecutionResult:

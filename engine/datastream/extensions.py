@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from engine.datastream.common import Time, WatermarkStrategy
 from engine.datastream.connectors import read_lines
 from engine.datastream.data_stream import DataStream
+from engine.datastream.environment import StreamExecutionEnvironment
 from engine.datastream.joins import IntervalJoin, Joined, co_group, interval_join, join
 from engine.datastream.transformation import caller
 from engine.datastream.window import WindowAssigner, placed, span
@@ -67,6 +68,8 @@ __all__ = [
     "join",
     "non_touching_sessions",
     "punctuated",
+    "snapshot_scheme",
+    "upload_in_steps",
     "with_panes",
     "with_retractions",
 ]
@@ -197,6 +200,16 @@ class NamedSink:
 
     def __init__(self, sink_name: str = "sink") -> None:
         self.sink_name = sink_name
+
+
+def snapshot_scheme(env: StreamExecutionEnvironment, scheme: str) -> None:
+    """How snapshots are taken: "aligned", "unaligned", "at_least_once", "none" or "stop_the_world"."""
+    env.get_checkpoint_config().set_scheme(scheme)
+
+
+def upload_in_steps(env: StreamExecutionEnvironment, size: int) -> None:
+    """Snapshots go to the storage asynchronously, `size` bytes a step; without this they are there at once."""
+    env.get_checkpoint_config().set_upload_bytes(size)
 
 
 def describe(

@@ -6,12 +6,12 @@ Actions are those of the runtime, under their own ids, and commands with a budge
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from engine.commands import Command, Rescale, TriggerCheckpoint
+from engine.commands import Command, TriggerCheckpoint, command_data
 from engine.deployment import Slot
-from engine.elements import BARRIER, Element
+from engine.elements import BARRIER, CANCEL, Element
 from engine.errors import ImpossibleAction, InvalidJob
 from engine.explore.canonical import frozen
 from engine.explore.remembering import remembering
@@ -156,6 +156,7 @@ class JobSystem:
         runtime = self.runtime
         deployment, clock = runtime.deployment, runtime.clock
         newest = runtime.coordinator.next_id
+        oldest = min(self._under_way(), default=newest)
         now, _, entries = clock.keyframe()
         written: tuple[Hashable, ...] = ()
         if self.results:
@@ -167,22 +168,43 @@ class JobSystem:
             runtime.readiness.keyframe(),
             tuple(sorted((time - now, name) for time, _, name in entries)),
             self._coordinator(newest),
+            runtime.snapshots.keyframe(),
             tuple(
                 (
                     tuple(
-                        _element(element, newest) if element[0] == BARRIER else frozen(element)
+                        _element(element, newest)
+                        if element[0] in (BARRIER, CANCEL)
+                        else frozen(element)
                         for element in channel.queue
                     ),
                     channel.full,
+                    tuple(
+                        (newest - barrier.checkpoint, barrier.overtaken)
+                        for barrier in channel.priority
+                    ),
                 )
                 for channel in deployment.channels.values()
             ),
             tuple(
-                (subtask.key(), _alignment(subtask, newest))  # type: ignore[attr-defined]
+                (subtask.key(), _snapshots(subtask, newest, oldest))  # type: ignore[attr-defined]
                 for subtask in deployment.subtasks.values()
             ),
             written,
         )
+
+    def _under_way(self) -> Iterator[int]:
+        """Every checkpoint of which a subtask may still hear."""
+        runtime = self.runtime
+        yield from runtime.coordinator.pending
+        for message, _ in runtime.coordinator.messages:
+            yield message.checkpoint
+        for channel in runtime.deployment.channels.values():
+            if channel.riders:
+                for element in channel.queue:
+                    if element[0] in (BARRIER, CANCEL):
+                        yield element[1]
+            for barrier in channel.priority:
+                yield barrier.checkpoint
 
     def _coordinator(self, newest: int) -> Hashable:
         """Messages in the order of their boxes, since no action can tell which of two boxes was filled first."""
@@ -193,10 +215,17 @@ class JobSystem:
             boxes.setdefault(box, []).append((newest - message.checkpoint, self._part(part)))
         latest = coordinator.storage.latest()
         return (
-            coordinator.pending is not None,
+            tuple(
+                (
+                    newest - pending.checkpoint,
+                    pending.kind,
+                    frozenset((name, self._part(part)) for name, part in pending.parts.items()),
+                )
+                for pending in coordinator.pending.values()
+            ),
+            coordinator.failures,
             tuple((box, tuple(boxes[box])) for box in sorted(boxes)),
-            frozenset((name, self._part(part)) for name, part in coordinator.parts.items()),
-            None if latest is None else self._part(latest.parts),
+            None if latest is None else (self._part(latest.parts), self._part(latest.in_flight)),
         )
 
     def _part(self, part: Any) -> Hashable:
@@ -238,17 +267,28 @@ class JobSystem:
 
 
 def _shown(command: Command) -> str:
-    if isinstance(command, TriggerCheckpoint):
-        return "checkpoint"
-    if isinstance(command, Rescale):
-        return f"rescale {command.operator} {command.parallelism}"
-    return f"fail {command.subtask}"
+    """The kind of a command and what it is given: "fail count[0]"."""
+    return " ".join(map(str, command_data(command).values()))
 
 
-def _element(barrier: Element, newest: int) -> Hashable:
-    return barrier[0], newest - barrier[1]
+def _element(element: Element, newest: int) -> Hashable:
+    return element[0], newest - element[1]
 
 
-def _alignment(subtask: Subtask, newest: int) -> Hashable:
-    alignment = subtask.alignment
-    return alignment and (newest - alignment.checkpoint, frozenset(alignment.received))
+def _snapshots(subtask: Subtask, newest: int, oldest: int) -> Hashable:
+    """What a subtask's barriers and parts have come to; checkpoints count back from the newest.
+
+    That a checkpoint is over here makes a difference from `oldest` on, the oldest of which it may still hear.
+    """
+    snapshots = subtask.snapshots
+    alignment = snapshots.alignment()
+    return (
+        alignment and (newest - alignment.checkpoint, frozenset(alignment.received)),
+        snapshots.handler.blocked(),
+        newest - max(snapshots.given_up, oldest - 1),
+        newest - max(snapshots.handler.checkpoint, oldest - 1),
+        snapshots.tracker and newest - max(snapshots.tracker.newest, oldest - 1),
+        snapshots.tracker
+        and tuple((newest - one.checkpoint, one.received) for one in snapshots.tracker.pending),
+        tuple((newest - part.checkpoint, frozen(part.keyframe()[1:])) for part in snapshots.parts),
+    )

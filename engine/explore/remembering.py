@@ -64,6 +64,7 @@ def _key(subtask: Subtask) -> Hashable:
         frozen(subtask.combined.keyframe()),
         tuple(subtask.ended),
         (subtask.watermark, subtask.idle, subtask.finished, subtask.failed, subtask.stopped),
+        subtask.snapshots.refused,
     )
 
 

@@ -7,23 +7,28 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.checkpointing.barrier_handler import Trigger
+from engine.checkpointing.barrier_handler import Decision, Trigger
 from engine.deployment import Slot
+from engine.events import Message
 from engine.runtime import Runtime
 from engine.subtask import Subtask
+from engine.subtask_snapshots import SubtaskSnapshots
 
 
-class UnalignedSubtask(Subtask):
+class WithoutAlignment(SubtaskSnapshots):
     """Takes its copy at the last barrier, and goes on taking from inputs whose barrier has come.
 
     So the copy holds the effect of records that the sources will read again.
     """
 
-    def barrier_arrived(self, index: int, checkpoint: int) -> None:
-        self.host.coordinator.barrier_arrived(self.id, checkpoint, len(self.inputs))
-        for decision in self.handler.barrier(index, checkpoint):
-            if isinstance(decision, Trigger):
-                self.checkpoint(checkpoint)
+    def carry_out(self, decisions: list[Decision]) -> None:
+        super().carry_out([decision for decision in decisions if isinstance(decision, Trigger)])
+
+
+class UnalignedSubtask(Subtask):
+    """A subtask without alignment."""
+
+    snapshots_type = WithoutAlignment
 
 
 class NoAlignment(Runtime):
@@ -38,11 +43,12 @@ class SnapshotAfterEmit(Runtime):
     The copy is of the live state: what arrived in between is in it and comes again.
     """
 
-    def _deliver(self, slot: Slot, kind: str) -> tuple[int, Any]:
-        checkpoint, part = super()._deliver(slot, kind)
-        if kind == "acknowledge":
-            part = self.deployment.subtasks[slot.subtask or ""].operator.snapshot()
-        return checkpoint, part
+    def delivered(self, slot: Slot, kinds: tuple[str, ...]) -> tuple[Message, Any]:
+        message, part = super().delivered(slot, kinds)
+        if message.kind == "acknowledge":
+            operator = self.deployment.subtasks[slot.subtask or ""].operator
+            part = part._replace(state=operator.snapshot())
+        return message, part
 
 
 WRONG_BARRIERS: dict[str, type[Runtime]] = {

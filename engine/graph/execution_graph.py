@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from engine.graph.job_graph import Edge, JobGraph
+from engine.network.channel import Link
 from engine.network.partitioners import Automatic, Forward, Partitioner, pointwise
 
 
@@ -19,10 +20,10 @@ class SubtaskPlan:
 
 
 class ChannelPlan(NamedTuple):
-    """`edge` is the index of the edge in the job graph."""
+    """`link` names the edge by its index in the job graph."""
 
     name: str
-    edge: int
+    link: Link
     sender: str
     receiver: str
     gate: int
@@ -78,5 +79,6 @@ def expand(job: JobGraph, parallelism: dict[str, int]) -> ExecutionGraph:
                 if name in used:
                     name = f"{name}#{number}"
                 used.add(name)
-                channels.append(ChannelPlan(name, number, start, end, edge.gate))
+                link = Link(number, sender, receiver)
+                channels.append(ChannelPlan(name, link, start, end, edge.gate))
     return ExecutionGraph(dict(parallelism), partitioners, subtasks, channels)

@@ -9,10 +9,12 @@ from typing import Any
 import networkx as nx
 
 from engine.errors import InvalidJob
+from engine.graph.checkpoint_settings import CheckpointSettings
 from engine.network.partitioners import Forward, Partitioner
 from engine.state.key_groups import UPPER_BOUND_MAX_PARALLELISM, default_max_parallelism
 
 DEFAULT_BUFFERS = 8
+DEFAULT_CHECKPOINTING = CheckpointSettings()
 
 
 @dataclass
@@ -62,7 +64,7 @@ class JobGraph:
     """Operators, edges, and the settings that belong to the job.
 
     buffers: records and watermarks that a channel has room for, 1 or more.
-    checkpoint_interval: ms of the clock between two checkpoints, or None for those on command only.
+    checkpointing: how snapshots are taken.
     restart_attempts: how many failures by an exception are followed by a restart.
     exclude_ended: an input that has ended is left out of event time, instead of counting as its end.
     """
@@ -71,11 +73,9 @@ class JobGraph:
     vertices: list[Vertex] = field(default_factory=list)
     edges: list[Edge] = field(default_factory=list)
     buffers: int = DEFAULT_BUFFERS
-    checkpoint_interval: int | None = None
+    checkpointing: CheckpointSettings = DEFAULT_CHECKPOINTING
     restart_attempts: int = 3
     exclude_ended: bool = False
-    at_least_once: bool = False
-    """Barriers block no input: a snapshot may hold the effect of records that are read again after a failure."""
 
     def vertex(self, vertex_id: str) -> Vertex:
         for vertex in self.vertices:
@@ -114,6 +114,7 @@ class JobGraph:
                 f"{self.buffers!r} buffers per channel are not possible: 1 to 65,536 are.",
                 mend="Leave the default of 8.",
             )
+        self.checkpointing.validated()
         graph = self.networkx()
         known = {vertex.id for vertex in self.vertices}
         for edge in self.edges:

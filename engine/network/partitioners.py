@@ -17,7 +17,12 @@ from engine.elements import RECORD, Element
 from engine.errors import InvalidJob
 from engine.network.channel import Channel, own_all
 from engine.randomness import RandomStream
-from engine.state.key_groups import assign_to_key_group, canonical, operator_index_for_key_group
+from engine.state.key_groups import (
+    assign_to_key_group,
+    canonical,
+    operator_index_for_key_group,
+    original,
+)
 
 Emit = Callable[[list[Element]], None]
 KEY_CACHE_LIMIT = 1_000_000
@@ -48,6 +53,10 @@ class Route:
 
     def emit(self, out: list[Element]) -> None:
         raise NotImplementedError
+
+    def receiver(self, element: Element) -> int:
+        """The index of the channel that a record, sent once already, would go to now."""
+        return 0
 
     def keyframe(self) -> Any:
         return None
@@ -163,6 +172,9 @@ class ByFunction(Chosen):
             )
         return index
 
+    def receiver(self, element: Element) -> int:
+        return self.choose(element[1])
+
 
 class ByKey(Route):
     """Each record to the subtask that owns its key group; the record carries its canonical key from here on."""
@@ -194,6 +206,9 @@ class ByKey(Route):
                 known.clear()
             known[key] = found
         return found
+
+    def receiver(self, element: Element) -> int:
+        return self.owner(original(element[3]))[0]
 
     def _closure(self) -> Emit:
         selector, owner, channels = self.selector, self.owner, self.channels

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from engine import events
-from engine.elements import BARRIER, KIND_NAMES, RECORD, STATUS, WATERMARK, Element
+from engine.elements import BARRIER, CANCEL, KIND_NAMES, RECORD, STATUS, WATERMARK, Element
 from engine.errors import USER_ERRORS
 from engine.network.channel import Channel, own_all
 from engine.network.credit import Credit
@@ -43,7 +43,7 @@ def shown_element(
             identity, name, None, "idle" if element[1] else "active", "", None, None
         )
     return events.Element(
-        identity, name, None, "", "", None, element[1] if kind == BARRIER else None
+        identity, name, None, "", "", None, element[1] if kind in (BARRIER, CANCEL) else None
     )
 
 
@@ -126,6 +126,25 @@ class ResultPartition:
                 channel.push(element)
 
         self._observed(everywhere)
+
+    def overtake(self, checkpoint: int) -> dict[Channel, list[Element]]:
+        """Send an unaligned barrier: before the queues of channels where it may overtake, else to their tails.
+
+        Returns what it has overtaken of the elements that had found no buffer and wait here, by channel.
+        """
+        waiting: dict[Channel, list[Element]] = {}
+        for channel in self.channels:
+            if not channel.priority_bit:
+                self._observed(lambda channel=channel: channel.push((BARRIER, checkpoint)))  # type: ignore[misc]
+                continue
+            queued = len(channel.queue)
+            mine = channel.beyond_buffers()
+            if mine:
+                waiting[channel] = list(islice(channel.queue, queued - mine, None))
+            channel.overtake(checkpoint, queued - mine)
+            if self.trace.events is not None:
+                self.trace.events.append(events.BarrierOvertook(channel.name, checkpoint, queued))
+        return waiting
 
     def free(self) -> int:
         """The fewest free buffers of any output channel; a large number where there is no output."""

@@ -121,12 +121,15 @@ const FOLDS = {
     if (results.length > RESULTS_KEPT) results.shift();
   },
   CheckpointTriggered(draft, { checkpoint, kind, subtasks }) {
-    const part = () => ({ status: "waiting", first_barrier: null, snapshot: null, acknowledged: null, bytes: 0 });
+    const part = () => ({
+      status: "waiting", first_barrier: null, snapshot: null, complete: null, uploaded: null, acknowledged: null,
+      bytes: 0, held: 0, saved: 0, saved_bytes: 0,
+    });
     const checkpoints = draft.at("checkpoints");
     const kept = Object.keys(checkpoints);
     if (kept.length >= CHECKPOINTS_KEPT) delete checkpoints[kept.reduce((a, b) => (Number(a) < Number(b) ? a : b))];
     checkpoints[checkpoint] = {
-      kind, status: "triggered", reason: "", triggered: draft.view.step, ended: null, bytes: 0,
+      kind, status: "triggered", failure: "", reason: "", triggered: draft.view.step, ended: null, bytes: 0,
       subtasks: Object.fromEntries(subtasks.map((id) => [id, part()])),
     };
   },
@@ -150,8 +153,45 @@ const FOLDS = {
     const received = aligning?.checkpoint === checkpoint ? aligning.received : [];
     draft.subtask(subtask).aligning = { checkpoint, received: [...received, input] };
   },
-  InputsReleased(draft, { subtask }) {
-    release(draft, subtask);
+  InputsReleased(draft, event) {
+    Object.assign(draft.part(event) ?? {}, { held: event.held });
+    release(draft, event.subtask);
+  },
+  BarrierOvertook(draft, { channel, checkpoint }) {
+    draft.at("channels", channel, "priority").push(checkpoint);
+  },
+  PriorityBarrierTaken(draft, { channel }) {
+    draft.at("channels", channel, "priority").shift();
+  },
+  AlignmentTimedOut: nothing,
+  ElementsSaved(draft, event) {
+    const part = draft.part(event);
+    if (!part) return;
+    part.saved += event.elements.length;
+    part.saved_bytes += event.bytes;
+  },
+  ChannelStateCompleted(draft, event) {
+    Object.assign(draft.part(event) ?? {}, { complete: draft.view.step });
+  },
+  SnapshotUploaded(draft, event) {
+    const status = event.left ? "uploading" : "uploaded";
+    Object.assign(draft.part(event) ?? {}, { status, uploaded: draft.view.step });
+  },
+  UploadRefused(draft, { subtask, pending }) {
+    draft.subtask(subtask).upload_refused = pending;
+  },
+  SnapshotDropped(draft, event) {
+    Object.assign(draft.part(event) ?? {}, { status: "dropped" });
+  },
+  SnapshotDeclined(draft, event) {
+    Object.assign(draft.part(event) ?? {}, { status: "declined" });
+  },
+  SourcesPaused(draft, { checkpoint }) {
+    draft.at("job").paused = checkpoint;
+  },
+  ChannelsDrained: nothing,
+  SourcesResumed(draft) {
+    draft.at("job").paused = null;
   },
   SnapshotTaken(draft, event) {
     Object.assign(draft.part(event) ?? {}, { status: "snapshotted", snapshot: draft.view.step, bytes: event.bytes });
@@ -163,8 +203,8 @@ const FOLDS = {
     Object.assign(draft.at("checkpoints", checkpoint), { status: "completed", ended: draft.view.step, bytes });
     draft.view.last_completed = checkpoint;
   },
-  CheckpointAborted(draft, { checkpoint, reason }) {
-    Object.assign(draft.at("checkpoints", checkpoint), { status: "aborted", reason, ended: draft.view.step });
+  CheckpointAborted(draft, { checkpoint, failure, reason }) {
+    Object.assign(draft.at("checkpoints", checkpoint), { status: "aborted", failure, reason, ended: draft.view.step });
   },
   SubtaskFailed(draft, { subtask }) {
     for (const id of Object.keys(draft.view.subtasks)) {
@@ -175,8 +215,10 @@ const FOLDS = {
       const channel = draft.at("channels", id);
       channel.taken += channel.queue.length;
       channel.queue = [];
+      channel.priority = [];
     }
     draft.view.messages = [];
+    draft.at("job").paused = null;
   },
   JobStateChanged(draft, { state, reason }) {
     Object.assign(draft.at("job"), { state, reason });

@@ -51,6 +51,7 @@ STEP = whole(0, 2**31 - 1)
 REF = whole(0, SAFE - 1)
 NAME = text(200)
 RATE = Rule(f"a number from 0.25 to 64, or {FASTEST} for as fast as you read", is_rate)
+FLAG = Rule("true or false", lambda value: isinstance(value, bool))
 TIMESTAMP = whole(-SAFE + 1, SAFE - 1)
 LOWEST = -(2**63)
 HIGHEST = 2**63 - 1
@@ -99,14 +100,21 @@ class Choice:
     kinds: dict[str, tuple[Field, ...]]
 
 
+RESCALE = (
+    Field("operator", NAME, "the operator"),
+    Field("parallelism", whole(1, 32768), "its new parallelism"),
+)
 COMMAND = Choice(
     {
         "checkpoint": (),
-        "fail": (Field("subtask", NAME, "the subtask to fail"),),
-        "rescale": (
-            Field("operator", NAME, "the operator"),
-            Field("parallelism", whole(1, 32768), "its new parallelism"),
+        "savepoint": (),
+        "stop": (Field("drain", FLAG, "whether event time ends first"),),
+        "refuse_upload": (
+            Field("subtask", NAME, "the subtask whose next snapshot the storage refuses"),
         ),
+        "fail": (Field("subtask", NAME, "the subtask to fail"),),
+        "rescale": RESCALE,
+        "rescale_from_checkpoint": RESCALE,
     }
 )
 BREAKPOINT = Choice(

@@ -113,12 +113,55 @@ class WithWindow(ProcessWindowFunction):
             yield (key, context.window().start, len(element))
 
 
+def set_checkpointing(env: StreamExecutionEnvironment, settings: dict[str, Any]) -> None:
+    """Settings by the names of `CheckpointSettings`."""
+    config = env.get_checkpoint_config()
+    setters = {
+        "scheme": config.set_scheme,
+        "aligned_timeout": lambda ms: config.set_aligned_checkpoint_timeout(Duration.of_millis(ms)),
+        "interval": config.set_checkpoint_interval,
+        "min_pause": config.set_min_pause_between_checkpoints,
+        "timeout": config.set_checkpoint_timeout,
+        "max_concurrent": config.set_max_concurrent_checkpoints,
+        "tolerated_failures": config.set_tolerable_checkpoint_failure_number,
+        "upload_bytes": config.set_upload_bytes,
+    }
+    for name, value in settings.items():
+        setters[name](value)
+
+
+EXACTLY_ONCE = ("aligned", "unaligned", "unaligned", "stop_the_world", "none")
+
+
+@st.composite
+def checkpointings(
+    draw: st.DrawFn, schemes: tuple[str, ...] = (*EXACTLY_ONCE, "at_least_once")
+) -> dict[str, Any]:
+    """Settings that fit together; failures of checkpoints are tolerated, so that every job ends."""
+    scheme = draw(st.sampled_from(schemes))
+    settings: dict[str, Any] = {"scheme": scheme, "tolerated_failures": 1000}
+    if scheme == "unaligned" and draw(st.booleans()):
+        settings["aligned_timeout"] = draw(st.sampled_from([1, 50]))
+    if scheme in ("aligned", "at_least_once") and draw(st.booleans()):
+        settings["max_concurrent"] = draw(st.integers(2, 3))
+    if draw(st.booleans()):
+        settings["interval"] = draw(st.sampled_from([10, 100]))
+    if "max_concurrent" not in settings and draw(st.booleans()):
+        settings["min_pause"] = 30
+    if draw(st.booleans()):
+        settings["timeout"] = draw(st.sampled_from([20, 500]))
+    if draw(st.booleans()):
+        settings["upload_bytes"] = draw(st.sampled_from([10, 200]))
+    return settings
+
+
 def make_job(spec: dict[str, Any]) -> Callable[[], JobGraph]:
     """A factory of the job that `spec` describes."""
 
     def factory() -> JobGraph:
         env = StreamExecutionEnvironment()
         env.set_buffers_per_channel(spec["buffers"])
+        set_checkpointing(env, spec.get("checkpointing", {}))
         env.get_config().set_auto_watermark_interval(spec.get("periodic", 0))
         splits = [SplitData(f"p{number}", entries) for number, entries in enumerate(spec["splits"])]
         strategy = WatermarkStrategy.no_watermarks()
@@ -170,7 +213,9 @@ KEYS = st.sampled_from(["a", "b", "c", 1, True, 2.5, ("x", 1), "k5", "k6", "k7"]
 
 @st.composite
 def job_specs(
-    draw: st.DrawFn, keyed: tuple[str, ...] = ("reduce", "process", "commutative", "window")
+    draw: st.DrawFn,
+    keyed: tuple[str, ...] = ("reduce", "process", "commutative", "window"),
+    schemes: tuple[str, ...] = (*EXACTLY_ONCE, "at_least_once"),
 ) -> dict[str, Any]:
     """A description of a small job with up to three sources and two stages before the keyed operator."""
     kind = draw(st.sampled_from(keyed))
@@ -194,6 +239,7 @@ def job_specs(
         "sinks": draw(st.integers(1, 2)),
         "buffers": draw(st.integers(1, 4)),
         "periodic": draw(st.sampled_from([0, 0, 0, 10])),
+        "checkpointing": draw(checkpointings(schemes)),
     }
 
 
@@ -201,13 +247,15 @@ POLICIES = st.tuples(st.sampled_from(["round_robin", "random"]), st.sampled_from
 
 
 @st.composite
-def commands(draw: st.DrawFn) -> dict[str, Any]:
+def commands(draw: st.DrawFn, stops: bool = True) -> dict[str, Any]:
     """A command that fits most generated jobs; one that is not possible is skipped by the test."""
-    kind = draw(st.sampled_from(["checkpoint", "checkpoint", "fail", "rescale"]))
-    if kind == "fail":
-        operator = draw(st.sampled_from(["source", "keyed", "out"]))
-        return {"kind": "fail", "subtask": f"{operator}[{draw(st.integers(0, 2))}]"}
-    if kind == "rescale":
-        operator = draw(st.sampled_from(["source", "keyed", "out"]))
-        return {"kind": "rescale", "operator": operator, "parallelism": draw(st.integers(1, 4))}
-    return {"kind": "checkpoint"}
+    kinds = ["checkpoint"] * 4 + ["fail", "rescale", "rescale_from_checkpoint", "savepoint"]
+    kind = draw(st.sampled_from([*kinds, "refuse_upload", *(["stop"] * stops)]))
+    operator = draw(st.sampled_from(["source", "keyed", "out"]))
+    if kind in ("fail", "refuse_upload"):
+        return {"kind": kind, "subtask": f"{operator}[{draw(st.integers(0, 2))}]"}
+    if kind in ("rescale", "rescale_from_checkpoint"):
+        return {"kind": kind, "operator": operator, "parallelism": draw(st.integers(1, 4))}
+    if kind == "stop":
+        return {"kind": kind, "drain": draw(st.booleans())}
+    return {"kind": kind}

@@ -15,11 +15,12 @@ from engine import Policy, Recording
 from engine.testing import keyed_state, run_job, run_to_idle, trace_digest
 
 from . import laws
-from .jobs import POLICIES, commands, job_specs, make_job
+from .jobs import EXACTLY_ONCE, POLICIES, commands, job_specs, make_job
 from .laws import CHOICES, CUTS, LAWS, QUANTA, ROUNDS, TARGETS, apply_if_possible, recover
 
 ROOT = Path(__file__).resolve().parents[2]
 PLANS = st.lists(st.tuples(st.integers(0, 40), commands()), max_size=4)
+PLANS_WITHOUT_STOP = st.lists(st.tuples(st.integers(0, 40), commands(stops=False)), max_size=4)
 SEEDS = st.integers(0, 5)
 
 
@@ -52,7 +53,9 @@ def test_seeking_shows_what_was_shown(spec, policy, seed, plan, targets):
 
 
 @LAWS
-@given(job_specs(keyed=("commutative", "reduce")), POLICIES, SEEDS, PLANS, ROUNDS)
+@given(
+    job_specs(("commutative", "reduce"), EXACTLY_ONCE), POLICIES, SEEDS, PLANS_WITHOUT_STOP, ROUNDS
+)
 def test_a_failure_anywhere_leaves_keyed_state_as_without_it(spec, policy, seed, plan, rounds):
     """With a replayable source, recovery and rescaling give each record exactly one effect on keyed state."""
     # What a broadcast, a custom or a round-robin partitioner does to records is the same after a replay;

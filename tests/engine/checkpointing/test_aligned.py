@@ -40,8 +40,8 @@ def test_a_newer_checkpoint_subsumes_the_one_in_progress():
 def test_a_cancellation_gives_a_checkpoint_up_even_before_its_barrier():
     handler = BarrierHandler(2)
     handler.barrier(0, 1)
-    assert handler.cancel(1, 1) == [Resume(0), Abort(1, CANCELLED)]
-    assert handler.cancel(1, 5) == [Abort(5, CANCELLED)]
+    assert handler.cancel(1) == [Resume(0), Abort(1, CANCELLED)]
+    assert handler.cancel(5) == [Abort(5, CANCELLED)]
     assert handler.barrier(0, 5) == []
 
 
@@ -53,9 +53,9 @@ def test_an_input_that_ended_is_not_waited_for():
 
 
 def test_unaligned_barriers_trigger_at_once_and_block_nothing():
-    handler = BarrierHandler(2, unaligned=True)
-    assert handler.barrier(0, 1) == [StartChannelState(1), Trigger(1, True)]
-    assert handler.barrier(1, 1) == [StopChannelState(1)]
+    handler = BarrierHandler(2)
+    assert handler.barrier(0, 1, unaligned=True) == [StartChannelState(1), Trigger(1, True)]
+    assert handler.barrier(1, 1, unaligned=True) == [StopChannelState(1)]
 
 
 def two_sources(env):

@@ -113,5 +113,5 @@ def test_a_mode_that_does_not_exist_is_refused():
 
 
 def test_what_the_configuration_has_not_is_named():
-    with pytest.raises(NotImplementedError, match="set_checkpoint_timeout"):
-        StreamExecutionEnvironment().get_checkpoint_config().set_checkpoint_timeout(5)
+    with pytest.raises(NotImplementedError, match="set_force_unaligned_checkpoints"):
+        StreamExecutionEnvironment().get_checkpoint_config().set_force_unaligned_checkpoints(True)

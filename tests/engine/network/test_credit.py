@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from engine import Recording
 from engine.elements import END_OF_INPUT
-from engine.network.channel import Channel
+from engine.network.channel import Channel, Link
 from engine.network.credit import Credit, Readiness
 
 from ..small import MANUAL, act, in_order, job, possible, queue, reasons
 
 READ, TAKE = "read:source[0]/collection", "take:source[0]>map[0]"
+
+
+LINK = Link(0, 0, 0)
 
 
 def two_buffers(env):
@@ -60,7 +63,7 @@ def test_a_barrier_enters_a_full_channel():
 
 def test_barriers_and_ends_take_no_buffer():
     credit = Credit()
-    channel = Channel("s>r", "s", "r", 1, 0, Readiness(), credit)
+    channel = Channel("s>r", "s", "r", 1, 0, Readiness(), credit, LINK)
     channel.push((2, 1))
     channel.push(END_OF_INPUT)
     assert (channel.free(), credit.full) == (1, 0)
@@ -69,7 +72,7 @@ def test_barriers_and_ends_take_no_buffer():
 
 
 def test_a_watermark_takes_a_buffer():
-    channel = Channel("s>r", "s", "r", 1, 0, Readiness(), Credit())
+    channel = Channel("s>r", "s", "r", 1, 0, Readiness(), Credit(), LINK)
     channel.push((1, 5))
     assert channel.free() == 0
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from engine.errors import InvalidJob
 from engine.network import partitioners as p
-from engine.network.channel import Channel
+from engine.network.channel import Channel, Link
 from engine.network.credit import Credit, Readiness
 from engine.randomness import RandomStream
 from engine.state.key_groups import assign_to_key_group, operator_index_for_key_group
@@ -28,7 +28,9 @@ def sent(
     """What each of the receivers' channels holds after `elements` were emitted."""
     readiness, credit = Readiness(), Credit()
     channels = [
-        Channel(f"s>r[{index}]", "s", f"r[{index}]", 1000, index, readiness, credit)
+        Channel(
+            f"s>r[{index}]", "s", f"r[{index}]", 1000, index, readiness, credit, Link(0, 0, index)
+        )
         for index in range(receivers)
     ]
     partitioner.route(channels, 0, RandomStream(seed, "edge"), 128).emit(elements)
