@@ -17,7 +17,6 @@ import time
 from pathlib import Path
 from typing import Any, TextIO
 
-from engine.commands import FailSubtask, Rescale
 from engine.errors import LearnerMistake, StreamLabError
 from engine.explore.request import Request, explore
 from engine.explore.results import Counts
@@ -109,11 +108,8 @@ def check_commands(request: Request, lab: LabSpec, parameters: dict[str, Any]) -
     job = recordings.graph_factory(lab, parameters)()
     known = [vertex.id for vertex in job.vertices]
     for command, _ in request.commands:
-        named = ""
-        if isinstance(command, FailSubtask):
-            named = command.subtask.partition("[")[0]
-        elif isinstance(command, Rescale):
-            named = command.operator
+        subtask, operator = getattr(command, "subtask", ""), getattr(command, "operator", "")
+        named = operator or subtask.partition("[")[0]
         if named and named not in known:
             raise LearnerMistake(
                 "unknown_operator",

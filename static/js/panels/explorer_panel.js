@@ -39,7 +39,7 @@ export function mount(element, { store, send }) {
   });
   parts.form.addEventListener("submit", (event) => {
     event.preventDefault();
-    if (parts.form.reportValidity()) tell({ type: "explore", from: chosenStep(), request: request() });
+    if (!read().exploring && parts.form.reportValidity()) tell({ type: "explore", from: chosenStep(), request: request() });
   });
   parts.form.addEventListener("change", () => showWhatCounts());
 }
@@ -77,7 +77,7 @@ function makeForm({ offer, view, mutant, actions }) {
   setHtml(parts.form, html`<fieldset><legend>Look for a violation of</legend>${offer.invariants.map((rule, i) =>
     html`<label class="tick" title="${rule.explanation}"><input type="checkbox" name="invariants" value="${rule.name}" ${i === 0 ? html`checked` : ""}><span>${rule.title}</span></label>`)}<p class="note bad" data-none hidden>Choose at least one.</p></fieldset><fieldset><legend>Protocol</legend><label class="field-row"><span class="vh">Protocol</span><select name="mutant">${option("", "the right one", !mutant)}${offer.mutants.map((one) => option(one.name, `wrong: ${one.title.toLowerCase()}`, one.name === mutant?.name))}</select></label><p class="note" data-mutant></p></fieldset><fieldset><legend>At any time, at most</legend>${
     numeric("checkpoints", "checkpoints", 1, limits.times)}${numeric("failures", "failures of", 1, limits.times)}<label class="field-row under"><span class="vh">The subtask that fails</span><select name="victim">${subtasks.map((id) => option(id, id, id === victim))}</select></label>${
-    operators.length ? html`${numeric("rescales", "rescales of", 0, limits.times)}<span class="field-row under"><select name="operator" aria-label="The operator that is rescaled">${operators.map((one) => option(one.id, one.id, one.id === view.subtasks[victim]?.vertex))}</select><input type="number" name="parallelism" aria-label="its new parallelism" min="1" max="8" step="1" value="2" required></span>` : ""}</fieldset><fieldset><legend>Search</legend><label class="field-row"><span class="vh">Way</span><select name="way">${offer.ways.map((way) => option(way, WAYS[way] ?? way, way === offer.ways[0]))}</select></label>${
+    operators.length ? html`${numeric("rescales", "rescales of", 0, limits.times)}<span class="field-row under"><select name="operator" aria-label="The operator that is rescaled">${operators.map((one) => option(one.id, one.id, one.id === view.subtasks[victim]?.vertex))}</select><span>to</span><input type="number" name="parallelism" aria-label="its new parallelism" min="1" max="8" step="1" value="2" required></span>` : ""}</fieldset><fieldset><legend>Search</legend><label class="field-row"><span class="vh">Way</span><select name="way">${offer.ways.map((way) => option(way, WAYS[way] ?? way, way === offer.ways[0]))}</select></label>${
     numeric("states", "distinct states, at most", Math.min(100_000, limits.states), limits.states, 1)}${numeric("depth", "steps in a row, at most", "", limits.depth, 1, false)}${numeric("walks", "walks", Math.min(1000, limits.walks), limits.walks, 1)}${numeric("walk_seed", "seed of the walks", 1, 2 ** 53 - 1)}</fieldset><fieldset><legend>From</legend><label class="tick"><input type="radio" name="place" value="start" checked><span>the beginning</span></label><label class="tick"><input type="radio" name="place" value="here"><span data-here></span></label></fieldset><button class="btn primary" type="submit">Explore</button><p class="note">At most ${count(limits.cpu_seconds, "second")} of one processor.</p>`);
   if (kept) restore(kept);
   showWhatCounts();
@@ -98,7 +98,9 @@ function showWhatCounts() {
   for (const [name, shown] of [["states", !walks], ["walks", walks], ["walk_seed", walks]]) form.querySelector(`[data-for="${name}"]`).hidden = !shown;
   const mutant = read().offer.mutants.find((one) => one.name === form.elements.mutant.value);
   form.querySelector("[data-mutant]").textContent = mutant ? mutant.explanation : "";
-  form.querySelector("[data-none]").hidden = form.querySelector("[name=invariants]:checked") !== null;
+  const none = form.querySelector("[name=invariants]:checked") === null;
+  form.querySelector("[data-none]").hidden = !none;
+  form.querySelector("[name=invariants]").setCustomValidity(none ? "Choose at least one." : "");
 }
 
 const chosenStep = () => (parts.form.elements.place.value === "here" ? read().position : 0);
@@ -125,28 +127,28 @@ function request() {
 // ---- how far it is, and what came out ---------------------------------------------------------------
 
 function showFound({ exploration, offer, exploring, runId }) {
-  const busy = Boolean(exploring || exploration?.active);
-  const focused = parts.found.contains(document.activeElement);
-  setHtml(parts.found, exploration ? html`<section class="exploration" aria-label="Exploration">${asked(exploration, offer, runId)}${exploration.active ? progress(exploration) : result(exploration)}</section>` : "");
-  if (focused && !parts.found.contains(document.activeElement)) parts.found.querySelector("button")?.focus({ preventScroll: true });
+  const busy = Boolean(exploration?.active);
+  const focused = parts.found.contains(document.activeElement) || (busy && parts.form.contains(document.activeElement));
+  setHtml(parts.found, exploration ? html`<section class="exploration" aria-label="Exploration">${asked(exploration, offer, runId)}${exploration.active ? progress(exploration) : result(exploration, runId)}</section>` : "");
   const wasBusy = parts.ask.classList.contains("busy");
   parts.ask.classList.toggle("busy", busy);
+  parts.form.querySelector("[type=submit]").setAttribute("aria-disabled", String(exploring));
   setHtml(parts.opener, html`${icons.until}Another search`);
   parts.opener.hidden = !exploration;
   if (exploration && busy !== wasBusy) parts.ask.open = false;
   else if (!exploration) parts.ask.open = true;
   parts.ask.hidden = busy;
+  // What had the focus may be gone: it goes on to what can be done now.
+  if (focused && !parts.found.contains(document.activeElement)) (parts.found.querySelector("button") ?? parts.opener).focus({ preventScroll: true });
 }
-
-const ways = (way) => way;
 
 /** What was asked, in one sentence. */
 function asked({ request: { invariants, mutant, commands, way }, run, step }, offer, runId) {
   const titles = invariants.map((name) => offer.invariants.find((one) => one.name === name)?.title ?? name);
   const wrong = mutant ? offer.mutants.find((one) => one.name === mutant)?.title ?? mutant : "";
   const given = commands.map(({ command, times }) => `${count(times, SAID[command.kind])}${command.subtask ? ` of ${command.subtask}` : command.operator ? ` of ${command.operator} to ${command.parallelism}` : ""}`);
-  const where = run === null && step === 0 ? "from the beginning" : `from step ${step} of ${run === runId ? "this run" : "another run"}`;
-  return html`<p class="note asked"><b>${titles.join("; ")}</b> · ${wrong ? html`wrong protocol: ${wrong.toLowerCase()}` : "right protocol"} · ${given.length ? given.join(", ") : "no commands"} · ${ways(way)}, ${where}</p>`;
+  const where = step === 0 ? "from the beginning" : `from step ${step} of ${run === runId ? "this run" : "another run"}`;
+  return html`<p class="note asked"><b>${titles.join("; ")}</b> · ${wrong ? html`wrong protocol: ${wrong.toLowerCase()}` : "right protocol"} · ${given.length ? given.join(", ") : "no commands"} · ${way}, ${where}</p>`;
 }
 
 const SAID = { checkpoint: "checkpoint", fail: "failure", rescale: "rescale" };
@@ -171,10 +173,10 @@ const BOUNDS = {
   abandoned: "that nobody looked at it any more",
 };
 
-function result({ state, outcome, counts, error, states_per_second: rate, seconds }) {
+function result({ state, outcome, counts, error, opened, states_per_second: rate, seconds }, runId) {
   const table = counts ? numbers(counts, rate, seconds) : "";
   if (state === "violated") {
-    return html`<p class="verdict violated">${icons.cross}<span><b>Violated</b> after ${count(outcome.steps.length, "step")}: ${outcome.sentence}</span></p><button class="btn primary" type="button" data-open>Open it as a run</button><ol class="trace" tabindex="0" aria-label="The steps to the violation">${outcome.steps.map((step) => html`<li>${step.say}</li>`)}</ol><p class="note">${shortened(outcome)}</p>${table}`;
+    return html`<p class="verdict violated">${icons.cross}<span><b>Violated</b> after ${count(outcome.steps.length, "step")}: ${outcome.sentence}</span></p>${opened !== null && opened === runId ? html`<p class="note">This run shows it.</p>` : html`<button class="btn primary" type="button" data-open>Open it as a run</button>`}<ol class="trace" tabindex="0" aria-label="The steps to the violation">${outcome.steps.map((step) => html`<li>${step.say}</li>`)}</ol><p class="note">${shortened(outcome)}</p>${table}`;
   }
   if (state === "exhausted") {
     return html`<p class="verdict holds">${icons.check}<span><b>Exhausted</b>: every order of events was looked at, ${count(counts.states, "distinct state").replace(/^\d+/, number(counts.states))}. Within these commands there is no violation.</span></p>${table}`;
