@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import Any, TextIO
 
-from engine.errors import LearnerMistake, StreamLabError
+from engine.errors import EngineBug, ImpossibleAction, LearnerMistake, StreamLabError
 from engine.explore.request import Request, explore
 from engine.explore.results import Counts
 from engine.log import LogEntry
@@ -140,7 +140,14 @@ def choices(asked: dict[str, Any], request: Request, lab: LabSpec) -> list[LogEn
     commands.reverse()
     entries: list[LogEntry] = []
     while recording.position < asked["step"]:
-        trace = recording.step(1, events=True)[0]
+        try:
+            trace = recording.step(1, events=True)[0]
+        except (EngineBug, ImpossibleAction) as error:
+            raise LearnerMistake(
+                "other_protocol",
+                f"Step {recording.position + 1} of the run is not possible under this protocol.",
+                mend="Explore from the beginning, or under the protocol of the run.",
+            ) from error
         entries.append(commands.pop() if trace.action == "command" else ["action", trace.action])
     return entries
 

@@ -122,9 +122,9 @@ class Search:
             self.process.stdin.write(b"stop\n")
         async for line in self.process.stdout:
             self.take(orjson.loads(line))
-            self.tell()
             if not self.active:
-                return
+                return  # told once it is kept, by the pool
+            self.tell()
         if self.stopping:  # it had to be killed
             self.bounded(self.stopping)
         else:

@@ -5,6 +5,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import signal
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -361,6 +362,19 @@ async def test_a_command_for_nobody_is_refused(searching: Pool) -> None:
     found = await ended((await start({**BARE, "commands": [fail]}))["id"])
     assert found.state == "failed"
     assert found.error["sentence"] == "This job has no operator nobody."
+
+
+async def test_a_run_of_another_protocol(searching: Pool) -> None:
+    """What a wrong protocol did is no beginning for the right one."""
+    wrong = {**BROKEN, "mutant": "no-alignment"}
+    found = await ended((await start(wrong))["id"])
+    run = await in_database(services.exploration_open, exploration=found)
+    made = await pool().start(
+        services.exploration_of_run, run=run, step=run.head, owner=ADA, asked=BARE
+    )
+    found = await ended(made["id"])
+    assert found.state == "failed"
+    assert re.match(r"Step \d+ of the run is not possible", found.error["sentence"])
 
 
 async def test_a_step_beyond_the_run(searching: Pool) -> None:
