@@ -8,7 +8,7 @@ from typing import Any
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 
-from streamlab.explorations import selectors
+from streamlab.explorations import selectors, services
 from streamlab.explorations.messages import MESSAGES
 from streamlab.explorations.pool import pool
 from streamlab.runs import protocol
@@ -79,6 +79,9 @@ class ExplorationConsumer(AsyncWebsocketConsumer):
                 await self.tell(shown)
             if not shown["active"]:
                 return
+            await database_sync_to_async(services.exploration_look)(
+                exploration_id=self.exploration_id
+            )
             await asyncio.sleep(ELSEWHERE_SECONDS)
 
     async def tell(self, shown: dict[str, Any]) -> None:

@@ -38,6 +38,9 @@ class Exploration(models.Model):
 
     state = models.CharField(max_length=16, default=WAITING)
     holder = models.CharField(max_length=100, help_text="the server process that searches")
+    looked_at = models.DateTimeField(
+        null=True, help_text="by a page that another server process serves"
+    )
     stop_wanted = models.BooleanField(default=False)
     counts: Any = models.JSONField(null=True, help_text="states, transitions, terminal, depth")
     seconds = models.FloatField(default=0, help_text="searched so far")

@@ -105,7 +105,9 @@ class Pool:
 
     async def round(self) -> None:
         for search in list(self.searches.values()):
-            if search.alone > settings.EXPLORATION_ABANDONED_SECONDS:
+            if search.alone > settings.EXPLORATION_ABANDONED_SECONDS and not await self.database(
+                selectors.exploration_is_watched, exploration_id=search.id
+            ):
                 await self.stop(search.id, "abandoned")
         news = [
             services.Progress(one.id, one.state, one.counts, one.seconds)

@@ -1,8 +1,10 @@
 """What can be asked of the stored explorations. Nobody sees those of others."""
 
+from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
+from django.utils import timezone
 
 from streamlab.explorations.models import ACTIVE, Exploration
 from streamlab.runs.errors import RunError
@@ -35,6 +37,12 @@ def exploration_latest(*, owner: Owner, lab: str) -> Exploration | None:
     else:
         return None
     return found.order_by("-created").first()
+
+
+def exploration_is_watched(*, exploration_id: str) -> bool:
+    """By way of another server process."""
+    since = timezone.now() - timedelta(seconds=settings.EXPLORATION_ABANDONED_SECONDS)
+    return Exploration.objects.filter(pk=exploration_id, looked_at__gt=since).exists()
 
 
 def shown(exploration: Exploration) -> dict[str, Any]:

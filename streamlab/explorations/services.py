@@ -142,6 +142,11 @@ def exploration_stop(*, exploration_id: str) -> None:
     Exploration.objects.filter(pk=exploration_id, state__in=ACTIVE).update(stop_wanted=True)
 
 
+def exploration_look(*, exploration_id: str) -> None:
+    """Somebody looks, by way of another server process than the one that searches."""
+    Exploration.objects.filter(pk=exploration_id).update(looked_at=timezone.now())
+
+
 def exploration_end(
     *,
     exploration_id: str,

@@ -250,6 +250,19 @@ async def test_nobody_looks_any_more(searching: Pool, settings: Any) -> None:
     assert (found.state, found.outcome["bound"]) == ("bound reached", "abandoned")
 
 
+async def test_a_page_of_another_server_process_counts(searching: Pool, settings: Any) -> None:
+    made = await start(LONG)
+    search = await running(made["id"])
+    settings.EXPLORATION_ABANDONED_SECONDS = 30
+    search.alone_since -= 60
+    await in_database(services.exploration_look, exploration_id=made["id"])
+    await searching.round()
+    assert search.active
+    await in_database(services.exploration_stop, exploration_id=made["id"])  # from there, too
+    found = await ended(made["id"])
+    assert found.outcome["bound"] == "stopped"
+
+
 async def test_the_process_ends_with_its_server(lab: LabSpec) -> None:
     """Its input ends when the server does, however that came about."""
     pipe = asyncio.subprocess.PIPE
