@@ -158,7 +158,7 @@ CATALOGUE: dict[str, Refusal] = {
         closes=4004,
         status=404,
     ),
-    "bad_exploration": Refusal("{sentence}", "{mend}"),
+    "bad_exploration": Refusal("{sentence}", "{mend} Then search again."),
     "too_far": Refusal(
         "This server explores with {name} up to {limit}.",
         "Ask for less, or run the search on a machine of your own.",
