@@ -137,6 +137,15 @@ CATALOGUE: dict[str, Refusal] = {
         "Try again in a minute; your run is kept.",
         status=503,
     ),
+    "outside_comparison": Refusal(
+        "The cursor {cursor} lies outside this comparison, which ends at {length}.",
+        "Choose one from 0 to {length}.",
+    ),
+    "comparisons_full": Refusal(
+        "{limit} comparisons are being made on this server, which is as many as it makes at once.",
+        "Try again in a few seconds.",
+        status=503,
+    ),
     "run_diverged": Refusal(
         "This run was made by another version of StreamLab and does not replay to the same steps "
         "any more (first difference before step {step}).",

@@ -19,6 +19,7 @@ from engine.runtime import Runtime
 from labs.spec import LabSpec
 from streamlab.runs import logs
 from streamlab.runs.errors import RunError
+from streamlab.runs.schemes import SCHEME, with_scheme
 
 # lab.toml's names and the engine's
 POLICIES = {
@@ -47,11 +48,16 @@ def job_module(path: Path) -> ModuleType:
 
 
 def build_graph(lab: LabSpec, parameters: dict[str, Any]) -> JobGraph:
-    """The job that a lab declares. Raises InvalidJob, also for whatever its job.py raises."""
+    """The job that a lab declares, under the scheme among the parameters where there is one.
+
+    Raises InvalidJob, also for whatever its job.py raises.
+    """
     env = StreamExecutionEnvironment()
+    own = {name: value for name, value in parameters.items() if name != SCHEME}
     try:
-        job_module(lab.job_path).build(env, dict(parameters), str(lab.data_dir))
-        return env.get_job_graph(lab.title)
+        job_module(lab.job_path).build(env, own, str(lab.data_dir))
+        graph = env.get_job_graph(lab.title)
+        return with_scheme(graph, parameters[SCHEME]) if SCHEME in parameters else graph
     except StreamLabError:
         raise
     except USER_ERRORS as error:

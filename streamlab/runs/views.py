@@ -143,6 +143,7 @@ async def viewer(
             "new": reverse("run-new", kwargs={"slug": lab.slug}),
             "run": "/runs/{run}/",
             "share": "/runs/{run}/share/",
+            "compare": "/runs/{run}/compare/",
             "socket": "/ws/runs/{run}/",
             "explorations": "/explorations/",
             "exploration_run": "/explorations/{exploration}/run/",
