@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from engine.checkpointing.chandy_lamport import ChandyLamport
 from engine.checkpointing.wrong_snapshots import WRONG_SNAPSHOTS
 from engine.explore.invariants import Rule
 from engine.explore.job_invariants import (
@@ -24,10 +23,6 @@ from engine.explore.network_invariants import (
     TOKENS_CONSERVED,
 )
 from engine.explore.wrong_barriers import WRONG_BARRIERS
-from engine.runtime import Runtime
-
-RIGHT: Mapping[str, Any] = {"job": Runtime, "network": ChandyLamport}
-"""The right protocol of each kind, made as a mutant is."""
 
 
 class NamedRule(NamedTuple):
@@ -35,7 +30,6 @@ class NamedRule(NamedTuple):
 
     make: (subject: factory of the job, or network) -> the rule itself.
     belief: whether it is a belief that people hold rather than something the engine promises.
-    results: whether it looks at what sinks have written, so that states have to tell it apart.
     """
 
     kind: str
@@ -43,7 +37,6 @@ class NamedRule(NamedTuple):
     explanation: str
     make: Callable[[Any], Rule]
     belief: bool = False
-    results: bool = False
 
 
 class Mutant(NamedTuple):
@@ -71,7 +64,6 @@ INVARIANTS: dict[str, NamedRule] = {
         "No result is lost",
         "A job that has finished has written every result of a run in which nothing failed, as often or more often.",
         nothing_lost,
-        results=True,
     ),
     "one-owner": NamedRule(
         "job",

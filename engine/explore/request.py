@@ -23,15 +23,14 @@ from engine.explore.explorable import Explorable
 from engine.explore.invariants import Rule, first_broken
 from engine.explore.job import JobSystem
 from engine.explore.minimize import minimize
-from engine.explore.registry import INVARIANTS, MUTANTS, RIGHT
-from engine.explore.results import Counts, Exhausted, Result, Violated
-from engine.explore.search import Bounds, breadth_first, depth_first, random_walks
-from engine.graph.job_graph import JobGraph
+from engine.explore.registry import INVARIANTS, MUTANTS
+from engine.explore.results import Counts, Exhausted, Violated
+from engine.explore.search import BREADTH_FIRST, WAYS, Subject, search, system_of
+from engine.explore.ways import Bounds
 from engine.log import LogEntry
 from engine.values import text
 
 JOB, NETWORK = KINDS = ("job", "network")
-WAYS = ("breadth first", "depth first", "random walks")
 
 MOST_STATES = 5_000_000
 MOST_DEPTH = 100_000
@@ -39,9 +38,6 @@ MOST_WALKS = 1_000_000
 MOST_SEED = 2**53 - 1
 MOST_TIMES = 8
 """How often a command may be given in one schedule."""
-
-Subject: TypeAlias = Callable[[], JobGraph] | ProcessNetwork
-"""What is explored: a factory of a job, or a process network."""
 
 Progress: TypeAlias = Callable[[Counts], bool]
 """Is called every 256 transitions; True stops the search."""
@@ -67,7 +63,7 @@ class Request:
     invariants: tuple[str, ...]
     mutant: str = ""
     commands: tuple[tuple[Command, int], ...] = ()
-    way: str = "breadth first"
+    way: str = BREADTH_FIRST
     states: int = 200_000
     depth: int | None = None
     walks: int = 1000
@@ -147,12 +143,18 @@ def explore(
 
     InvalidJob where the job cannot be explored; LearnerMistake where the subject is not of the kind of the request.
     """
-    system = system_of(request, subject)
+    if isinstance(subject, ProcessNetwork) is not (request.kind == NETWORK):
+        raise _wrong("kind", f"What is to be explored is no {request.kind}.", "Name its kind.")
+    rules = {name: INVARIANTS[name].make(subject) for name in request.invariants}
+    protocol = MUTANTS[request.mutant].make if request.mutant else None
+    system = system_of(subject, rules.values(), dict(request.commands), protocol, request.seed)
     for entry in before:
         _take(system, entry)
-    rules = {name: INVARIANTS[name].make(subject) for name in request.invariants}
     start = system.capture()
-    result = _searched(request, system, tuple(rules.values()), progress)
+    bounds = Bounds(request.states, request.depth, progress)
+    walks = request.walks
+    seed = request.seed if request.walk_seed is None else request.walk_seed
+    result = search(system, rules.values(), bounds, request.way, walks=walks, seed=seed)
     outcome: dict[str, Any] = {
         "result": "bound reached",
         "bound": getattr(result, "bound", ""),
@@ -174,35 +176,11 @@ def explore(
     return outcome
 
 
-def system_of(request: Request, subject: Subject) -> Explorable:
-    """The subject in its first state, under the protocol that the request names."""
-    is_network = isinstance(subject, ProcessNetwork)
-    if is_network is not (request.kind == NETWORK):
-        raise _wrong("kind", f"What is to be explored is no {request.kind}.", "Name its kind.")
-    made: Any = MUTANTS[request.mutant].make if request.mutant else RIGHT[request.kind]
-    if isinstance(subject, ProcessNetwork):
-        network: Explorable = made(subject)
-        return network
-    results = any(INVARIANTS[name].results for name in request.invariants)
-    return JobSystem(subject, dict(request.commands), results, request.seed, made)
-
-
 def _take(system: Explorable, entry: LogEntry) -> None:
     if entry[0] == "command" and isinstance(system, JobSystem):
         system.give(parse_command(entry[1]))
     else:
         system.apply(entry[1])
-
-
-def _searched(
-    request: Request, system: Explorable, rules: tuple[Rule, ...], progress: Progress | None
-) -> Result:
-    if request.way == "random walks":
-        depth = request.depth or MOST_DEPTH
-        seed = request.seed if request.walk_seed is None else request.walk_seed
-        return random_walks(system, rules, request.walks, depth, seed, progress)
-    bounds = Bounds(request.states, request.depth, progress)
-    return (depth_first if request.way == "depth first" else breadth_first)(system, rules, bounds)
 
 
 def _violation(

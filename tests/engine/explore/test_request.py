@@ -9,7 +9,8 @@ import pytest
 from engine import FailSubtask, ImpossibleAction, LearnerMistake, Recording, TriggerCheckpoint
 from engine.explore.invariants import first_broken
 from engine.explore.registry import INVARIANTS, MUTANTS
-from engine.explore.request import Request, explore, log_of, system_of
+from engine.explore.request import Request, explore, log_of
+from engine.explore.search import system_of
 from engine.runtime import Runtime
 
 from ..checkpointing.networks import pair
@@ -175,15 +176,16 @@ def test_every_rule_has_words_and_can_be_judged(name):
     assert named.title
     assert named.explanation.endswith(".")
     subject = ONE if named.kind == "job" else pair()
-    system = system_of(Request(named.kind, (name,)), subject)
-    taken = []
     rule = named.make(subject)
+    system = system_of(subject, [rule])
+    start = system.capture()
+    taken = []
     while actions := system.enabled():
         taken.append(actions[0])
         system.apply(actions[0])
-    fresh = system_of(Request(named.kind, (name,)), subject)
-    assert first_broken(fresh, taken, [rule]) is None or named.belief
-    assert log_of(fresh, tuple(taken))[0][0] == "action"
+    system.restore(start)
+    assert first_broken(system, taken, [rule]) is None or named.belief
+    assert log_of(system, tuple(taken))[0] == ["action", taken[0]]
 
 
 @pytest.mark.parametrize("name", MUTANTS)
@@ -192,6 +194,5 @@ def test_every_mutant_has_words_and_runs(name):
     assert mutant.title
     assert mutant.explanation.endswith(".")
     assert mutant.kind == "network" or issubclass(mutant.make, Runtime)
-    rules = ("one-owner",) if mutant.kind == "job" else ("tokens-conserved",)
-    system = system_of(Request(mutant.kind, rules, name), ONE if mutant.kind == "job" else pair())
+    system = system_of(ONE if mutant.kind == "job" else pair(), [], protocol=mutant.make)
     assert system.enabled()
