@@ -105,7 +105,7 @@ def test_a_search_for_nothing_is_not_started(lab: Viewer) -> None:
     page.locator('.explorer [name="invariants"]').first.uncheck()
     expect(page.locator("[data-none]")).to_be_visible()
     explore(page)
-    expect(page.locator(".explorer :invalid").first).to_be_focused()
+    expect(page.locator(".explorer input:invalid").first).to_be_focused()
     assert page.locator(".exploration").count() == 0
 
 
