@@ -98,6 +98,7 @@ export function createDriver({ store, transport, post, go, copy, fetchJson }) {
     ask: ({ question }) => questions.ask(question),
     forget: () => questions.drop("question"),
     lineage: ({ element, label }) => questions.ask({ kind: "lineage", element, label }),
+    diagram: ({ checkpoint }) => questions.ask({ kind: "diagram", checkpoint }),
     forget_lineage: () => questions.drop("lineage"),
     select_checkpoint: ({ checkpoint }) => store.set({ checkpoint }),
     explore: (asked) => explorations.start(asked),

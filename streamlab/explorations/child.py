@@ -122,7 +122,7 @@ def check_commands(request: Request, lab: LabSpec, parameters: dict[str, Any]) -
 def opened(
     asked: dict[str, Any], request: Request, lab: LabSpec, log: list[LogEntry]
 ) -> recordings.Recording:
-    return recordings.open_recording(
+    recording = recordings.open_recording(
         lab=lab,
         parameters=asked["parameters"],
         policy=asked["policy"],
@@ -131,6 +131,7 @@ def opened(
         mutant=request.mutant,
         log=log,
     )
+    return recordings.of_job(recording)
 
 
 def choices(asked: dict[str, Any], request: Request, lab: LabSpec) -> list[LogEntry]:

@@ -15,10 +15,10 @@ from labs.spec import LabSpec
 from streamlab.explorations.models import ACTIVE, FAILED, Exploration
 from streamlab.explorations.offer import WALKS_MAX
 from streamlab.runs import logs
-from streamlab.runs.bundles import bundle_archive, bundle_folder
+from streamlab.runs.bundles import bundle_archive, bundle_folder, bundle_lab
 from streamlab.runs.errors import CATALOGUE, RunError
 from streamlab.runs.leases import holder_is_gone
-from streamlab.runs.models import LogEntry, Run
+from streamlab.runs.models import Bundle, LogEntry, Run
 from streamlab.runs.recordings import ENGINE_VERSION
 from streamlab.runs.selectors import Owner, run_log
 from streamlab.runs.services import TITLES_MAX, expiry
@@ -46,7 +46,7 @@ def exploration_of_run(
     return _create(
         owner,
         lab=run.lab,
-        bundle_id=run.bundle_id,
+        bundle=run.bundle,
         parameters=run.parameters,
         policy=run.policy,
         quantum=run.quantum,
@@ -91,8 +91,10 @@ def checked(asked: dict[str, Any], *, seed: int) -> dict[str, Any]:
     return request.to_data()
 
 
-def _create(owner: Owner, **fields: Any) -> Exploration:
+def _create(owner: Owner, bundle: Bundle, **fields: Any) -> Exploration:
     """Raises RunError still_exploring: one at a time, also over several windows and server processes."""
+    if bundle_lab(digest=bundle.pk).kind != "job":
+        raise RunError("not_a_job")
     explorations_expire()
     explorations_give_up()
     try:
@@ -101,6 +103,7 @@ def _create(owner: Owner, **fields: Any) -> Exploration:
                 visitor=owner.visitor,
                 user_id=owner.user_id,
                 expires=expiry(owner.user_id),
+                bundle=bundle,
                 **fields,
             )
     except IntegrityError:

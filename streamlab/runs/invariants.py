@@ -12,15 +12,17 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from engine import Recording, StepTrace
+from engine import StepTrace
 from engine.errors import StreamLabError
 from engine.explore.invariants import Invariant, Memories, Rule, Watch
 from engine.explore.registry import INVARIANTS
 from engine.job_state import FINISHED
+from engine.processes.recording import NetworkRecording
 from labs.spec import LabSpec
 from streamlab.runs import protocol, recordings, services
 from streamlab.runs.bundles import bundle_lab
 from streamlab.runs.errors import CATALOGUE, RunError
+from streamlab.runs.recordings import AnyRecording
 from streamlab.runs.slices import Pace
 
 if TYPE_CHECKING:
@@ -59,6 +61,8 @@ async def made(
 
     Some rules run the job once without any failure, to know what is right; that happens beside the event loop.
     """
+    if INVARIANTS[name].kind == "network":
+        return INVARIANTS[name].make(None)  # the same for every network
     key = f"{name} {lab.digest} {sorted(parameters.items())}"
     async with one_by_one:
         if key not in _made:
@@ -95,23 +99,29 @@ class Judgement:
         """Whether there are steps up to `head` that it has to look at."""
         return not self.refused and self.violated is None and self.checked < head
 
-    def observe(self, recording: Recording, action: str) -> None:
+    def observe(self, recording: AnyRecording, action: str) -> None:
         """Judge the step that the recording has just reached by `action`; step 0 without one."""
         step = recording.position
         if self.rule is None or self.violated is not None or step != self.checked + 1:
             return
         watch, broken = self.watch, None
-        if step == 0:
-            self.memories = watch.start(recording)
+        if isinstance(recording, NetworkRecording):
+            system: Any = recording.system
+            ended = finished = not system.enabled()
         else:
-            self.memories, broken = watch.observe(self.memories, recording, action)
-        ended = bool(watch.at_end) and not recording.runtime.readiness.enabled()
-        broken = broken or watch.judge(recording, ended)
+            system, runtime = recording, recording.runtime
+            ended = not runtime.readiness.enabled()
+            finished = runtime.state == FINISHED
+        if step == 0:
+            self.memories = watch.start(system)
+        else:
+            self.memories, broken = watch.observe(self.memories, system, action)
+        broken = broken or watch.judge(system, ended)
         self.checked = step
         if broken is not None:
             self.violated, self.sentence = step, broken.sentence
         elif ended:
-            self.decided = recording.runtime.state == FINISHED
+            self.decided = finished
 
     def state(self, head: int) -> str:
         if self.refused:
@@ -149,8 +159,7 @@ class Invariants:
 
     async def watch(self, name: str, on: bool) -> None:
         """Raises RunError unknown_invariant."""
-        rule = INVARIANTS.get(name)
-        if rule is None or rule.kind != "job":
+        if name not in [rule["name"] for rule in offered(await self.kind())]:
             raise RunError("unknown_invariant", place="watch.name", name=name[:40])
         if on:
             self.judgements.setdefault(name, Judgement(name))
@@ -161,9 +170,14 @@ class Invariants:
         )
         self.moved()
 
+    async def kind(self) -> str:
+        """Of the run: "job" or "network"."""
+        lab = await self.live.registry.database(bundle_lab, digest=self.live.run.bundle_id)
+        return str(lab.kind)
+
     # ---- as the run moves ----------------------------------------------------------------------------
 
-    def observe(self, recording: Recording, trace: StepTrace) -> None:
+    def observe(self, recording: AnyRecording, trace: StepTrace) -> None:
         """The recording has just taken this step."""
         for judgement in self.judgements.values():
             judgement.observe(recording, trace.action)
@@ -228,12 +242,12 @@ class Invariants:
                 told_at = time.monotonic()
                 self.tell()
 
-    def begin(self, copy: Recording, behind: list[Judgement]) -> None:
+    def begin(self, copy: AnyRecording, behind: list[Judgement]) -> None:
         for judgement in behind:
             if copy.position == 0 and judgement.checked < 0:
                 judgement.observe(copy, "")
 
-    def steps(self, copy: Recording, behind: list[Judgement], count: int) -> None:
+    def steps(self, copy: AnyRecording, behind: list[Judgement], count: int) -> None:
         for _ in range(min(count, copy.head - copy.position)):
             trace = copy.step(1, events=True)[0]
             for judgement in behind:

@@ -123,12 +123,12 @@ async def viewer(
         picture = await first_picture(lab, run)
     boot = {
         "protocol": protocol.VERSION,
-        "lab": {"slug": lab.slug, "title": lab.title, "minutes": lab.minutes},
+        "lab": {"slug": lab.slug, "title": lab.title, "minutes": lab.minutes, "kind": lab.kind},
         "run": run.pk if run else None,
         "seed": shown.seed if shown else lab.seed,
         "policy": shown.policy if shown else lab.scheduler,
         "mutant": selectors.mutant_shown(name=shown.mutant if shown else ""),
-        "rules": offered(),
+        "rules": offered(lab.kind),
         "values": shown.parameters if shown else lab.parameter_values({}),
         "preview": picture,
         "parameters": [parameter.model_dump() for parameter in lab.parameters],

@@ -1,6 +1,7 @@
 """Invariants of a run: judged as it grows, and over what it has recorded."""
 
 from collections import OrderedDict
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,12 +9,14 @@ import pytest
 from engine.datastream import StreamExecutionEnvironment
 from engine.explore import registry as engine_rules
 from engine.explore.invariants import Invariant, Monitor
+from labs.spec import load_lab
 from streamlab.runs import invariants, recordings, selectors
 from streamlab.runs.invariants import Judgement
 from streamlab.runs.models import Run
 from tests.streamlab.conftest import Connect, Socket, in_database
 
 READ = 5
+LABS = Path(__file__).parents[2] / "labs" / "content"
 
 
 def few_read(subject: Any) -> Invariant:
@@ -180,3 +183,25 @@ def test_a_judgement_ends_with_the_first_violation(lab: Any) -> None:
         judgement.observe(recording, traces[0].action)
     assert (judgement.violated, judgement.checked) == (READ, READ)
     assert not judgement.wants(recording.head)
+
+
+def test_the_rules_of_networks_are_judged_on_networks() -> None:
+    """Without channel state a snapshot misses tokens; the right protocol keeps all its promises."""
+    spec = load_lab(LABS / "chandy-lamport")
+    verdicts = []
+    for protocol in (0, 1):
+        parameters = spec.parameter_values({"protocol": protocol})
+        recording = recordings.open_recording(
+            lab=spec, parameters=parameters, policy="script", quantum=1, seed=1
+        )
+        judged = [Judgement(rule["name"]) for rule in invariants.offered("network")]
+        for judgement in judged:
+            judgement.follow(engine_rules.INVARIANTS[judgement.name].make(None))
+            judgement.observe(recording, "")
+        while traces := recording.step(1, events=True):
+            for judgement in judged:
+                judgement.observe(recording, traces[0].action)
+        verdicts.append({one.name: one.state(recording.head) for one in judged})
+    assert verdicts[0]["snapshot-conserves"] == verdicts[0]["snapshots-complete"] == "holds"
+    assert verdicts[1]["snapshot-conserves"] == "violated"
+    assert verdicts[1]["tokens-conserved"] == "holds"
