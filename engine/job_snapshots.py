@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from engine.checkpointing.coordinator import SAVEPOINT
-from engine.checkpointing.failure_reasons import COUNTED, EXPIRED, REASONS
+from engine.checkpointing.completed import SAVEPOINT
+from engine.checkpointing.failure_reasons import COUNTED, EXPIRED, FINALIZE, REASONS
 from engine.deployment import Slot
 from engine.elements import MAX_TIMESTAMP
+from engine.errors import InvalidJob
 from engine.events import ChannelsDrained, SourcesPaused, SourcesResumed
 from engine.graph.checkpoint_settings import STOP_THE_WORLD, UNALIGNED
 from engine.job_state import FINISHED, RUNNING, STOPPING
@@ -154,7 +155,13 @@ class JobSnapshots:
             self.coordinator.decline(subtask, checkpoint, part)
             if checkpoint in self.coordinator.pending:
                 self.abort(checkpoint, part, f"{REASONS[part]} of {subtask}")
-        elif self.coordinator.acknowledge(subtask, checkpoint, part):
+            return
+        try:
+            complete = self.coordinator.acknowledge(subtask, checkpoint, part)
+        except InvalidJob as refused:
+            self.abort(checkpoint, FINALIZE, f"{REASONS[FINALIZE]}: {refused}")
+            return
+        if complete:
             self._over(checkpoint)
             if self.runtime.state == STOPPING:
                 self._stopped(checkpoint)
