@@ -9,8 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from engine.alignment_groups import pause_and_resume
-from engine.checkpointing.coordinator import SAVEPOINT, Coordinator
+from engine.checkpointing.completed import SAVEPOINT, Completed, MemoryStorage
+from engine.checkpointing.coordinator import Coordinator
 from engine.checkpointing.failure_reasons import TASK_FAILURE
+from engine.checkpointing.savepoint import Savepoint, fitted
 from engine.clock import Clock
 from engine.commands import (
     Command,
@@ -46,7 +48,9 @@ from engine.network.credit import Readiness
 from engine.operators.sink import ResultLog
 from engine.picture import deployed_picture
 from engine.refill import refill
+from engine.runtime_frame import RuntimeFrame, frame_of, put_back
 from engine.scheduler import Policy, Scheduler, make_scheduler
+from engine.state.sizes import full_bytes
 from engine.subtask import Subtask
 from engine.trace import Trace
 from engine.values import text
@@ -55,19 +59,43 @@ UNBOUNDED = 1 << 60
 
 
 class Runtime:
-    """A job that runs. `most` bounds a burst from outside; 1 makes every policy atomic without changing its schedule."""
+    """A job that runs. `most` bounds a burst from outside; 1 makes every policy atomic without changing its schedule.
+
+    restore: what the job starts from, instead of nothing. storage: where its checkpoints go, in memory if None.
+    """
 
     subtask_type: type[Subtask] = Subtask
     """What it deploys; another one where a protocol is wrong on purpose (`explore/wrong_barriers.py`)."""
 
-    def __init__(self, job: JobGraph, policy: Policy, seed: int) -> None:
-        self.job = job.validated()
+    snapshots_type: type[JobSnapshots] = JobSnapshots
+    """Who takes the checkpoints of the job."""
+
+    def __init__(
+        self,
+        job: JobGraph,
+        policy: Policy,
+        seed: int,
+        restore: Savepoint | None = None,
+        storage: MemoryStorage | None = None,
+    ) -> None:
+        job = job.validated()
+        parts: dict[str, list[Any]] = {}
+        if restore is not None:
+            job, parts = fitted(job, restore)
+        self.job = job
         self.seed = seed
         self.trace = Trace()
         self.clock = Clock()
         self.readiness = Readiness()
         self.coordinator = Coordinator(self.trace)
-        self.snapshots = JobSnapshots(self)
+        self.coordinator.storage = storage or MemoryStorage(job.durability.retained)
+        if restore is not None:
+            self.coordinator.start_from(
+                Completed(
+                    restore.checkpoint, SAVEPOINT, parts, full_bytes(parts), restore.in_flight
+                )
+            )
+        self.snapshots = self.snapshots_type(self)
         self.quantum = policy.quantum
         self.scheduler: Scheduler = make_scheduler(policy, seed)
         self.most = UNBOUNDED
@@ -84,10 +112,14 @@ class Runtime:
         self.schedule: list[tuple[str, int]] | None = None
         """(action, elements taken) of every turn, where somebody set it to a list."""
         self._deploy()
+        if restore is not None:
+            self.deployment.restore(parts)
         failed = self._open()
         if failed:
             subtask, error = failed
             raise cannot_start(self._vertex_of(subtask), subtask, error)
+        if restore is not None and restore.in_flight:
+            refill(self.deployment, restore.in_flight, parts)
 
     @property
     def step(self) -> int:
@@ -417,7 +449,7 @@ class Runtime:
         self.turn, self.turn_left = -1, 0
         failed = self._open()
         if latest and latest.in_flight:
-            refill(self.deployment, latest.in_flight, latest.parts)
+            failed = refill(self.deployment, latest.in_flight, latest.parts) or failed
         if self.trace.events is not None:
             self.trace.events.append(
                 Restored(latest.checkpoint if latest else None, self.attempt, why, moved)
@@ -473,84 +505,19 @@ class Runtime:
 
     # Stepping back
 
-    def keyframe(self) -> Any:
+    def keyframe(self) -> RuntimeFrame:
         """A copy of everything that changes."""
-        deployment = self.deployment
-        return (
-            dict(self.parallelism),
-            (
-                self.trace.step,
-                self.attempt,
-                self.failures,
-                self.state,
-                self.reason,
-                self.rescale,
-                self.turn,
-                self.turn_left,
-            ),
-            self.clock.keyframe(),
-            self.readiness.keyframe(),
-            self.scheduler.keyframe(),
-            self.coordinator.keyframe(),
-            self.snapshots.keyframe(),
-            [channel.keyframe() for channel in deployment.channels.values()],
-            [(channel.credit.full) for channel in deployment.channels.values()],
-            [subtask.keyframe() for subtask in deployment.subtasks.values()],
-            {name: log.cursor for name, log in self.logs.items()},
-            dict(self.taken),
-            deployment.first_choice,
-        )
+        return frame_of(self)
 
-    def rewind(self, frame: Any) -> None:
+    def rewind(self, frame: RuntimeFrame) -> None:
         """Take over a keyframe of this run, earlier or later."""
-        (
-            parallelism,
-            scalars,
-            clock,
-            readiness,
-            scheduler,
-            coordinator,
-            snapshots,
-            channels,
-            credits,
-            subtasks,
-            cursors,
-            taken,
-            first_choice,
-        ) = frame
-        attempt = scalars[1]
-        self.taken = dict(taken)
-        if parallelism != self.parallelism or attempt != self.attempt:
-            self.parallelism = dict(parallelism)
-            self.attempt = attempt
+        self.taken = dict(frame.taken)
+        if frame.parallelism != self.parallelism or frame.job.attempt != self.attempt:
+            self.parallelism = dict(frame.parallelism)
+            self.attempt = frame.job.attempt
             self._deploy()
             self.deployment.open()
-        (
-            self.trace.step,
-            self.attempt,
-            self.failures,
-            self.state,
-            self.reason,
-            self.rescale,
-            self.turn,
-            self.turn_left,
-        ) = scalars
-        self.clock.rewind(clock)
-        self.readiness.rewind(readiness)
-        self.scheduler.rewind(scheduler)
-        self.coordinator.rewind(coordinator)
-        deployment = self.deployment
-        for channel, held, full in zip(
-            deployment.channels.values(), channels, credits, strict=True
-        ):
-            channel.rewind(held)
-            channel.credit.full = full
-        for subtask, held in zip(deployment.subtasks.values(), subtasks, strict=True):
-            subtask.rewind(held)
-        self.snapshots.rewind(snapshots)
-        for name, log in self.logs.items():
-            log.cursor = cursors.get(name, 0)
-        deployment.first_choice = first_choice
+        put_back(self, frame)
 
     def copyable(self) -> bool:
         """Whether keyframes hold everything: False where a user function has attributes that cannot be copied."""

@@ -6,21 +6,25 @@
 import * as wire from "./protocol.js";
 import { receive } from "./messages.js";
 import { createQuestions } from "./questions.js";
+import { createExplorations } from "./explorations.js";
 
 const MOST_QUEUED = 12;
 const ANSWER_WITHIN = 15_000;
+const INTERRUPTED = "the connection was lost while the run was playing, and a run without its owner stands still";
 const NOT_YOURS = {
   sentence: "This run belongs to somebody else: it can be watched, but only its owner drives and shares it.",
   place: "",
   mend: "Open the lab for a run of your own, or ask the owner for a share link.",
 };
 
-export function createDriver({ store, transport, post, go, copy }) {
+export function createDriver({ store, transport, post, go, copy, fetchJson }) {
   let ref = 0;
   let waiting = null;
   let queued = 0;
   let late = 0;
   let later = [];
+  /** It played when the connection was lost. */
+  let interrupted = false;
 
   const newRef = () => {
     ref += 1;
@@ -31,6 +35,7 @@ export function createDriver({ store, transport, post, go, copy }) {
     return { ref: newRef(), head, position };
   };
   const questions = createQuestions({ store, send: transport.send, newRef });
+  const explorations = createExplorations({ store, ask: (...asked) => ask(...asked), go, fetchJson });
 
   /** Sends a request that will be answered by `done`, `branched` or `error`. */
   function request(build) {
@@ -75,6 +80,7 @@ export function createDriver({ store, transport, post, go, copy }) {
     play: () => transport.send(wire.play(at(), store.state.play.rate)),
     pause: () => request(wire.pause),
     seek: ({ step }) => transport.send(wire.seek(at(), step)),
+    watch: ({ name, on }) => transport.send(wire.watch(newRef(), name, on)),
     back: () => {
       if (store.state.position > 0) transport.send(wire.seek(at(), store.state.position - 1));
     },
@@ -92,8 +98,12 @@ export function createDriver({ store, transport, post, go, copy }) {
     ask: ({ question }) => questions.ask(question),
     forget: () => questions.drop("question"),
     lineage: ({ element, label }) => questions.ask({ kind: "lineage", element, label }),
+    diagram: ({ checkpoint }) => questions.ask({ kind: "diagram", checkpoint }),
     forget_lineage: () => questions.drop("lineage"),
     select_checkpoint: ({ checkpoint }) => store.set({ checkpoint }),
+    explore: (asked) => explorations.start(asked),
+    stop_exploration: () => explorations.stop(),
+    open_exploration: () => explorations.open(),
     dismiss: () => store.set({ error: null }),
     show_table: ({ shown }) => store.set({ tableShown: shown }),
     projector: ({ on }) => store.set({ projector: on }),
@@ -153,6 +163,12 @@ export function createDriver({ store, transport, post, go, copy }) {
       if (["share", "command", "run_until"].includes(intent.type)) store.set({ error: NOT_YOURS }); // the others look disabled
       return;
     }
+    if (intent.type === "watch") {
+      const switched = new Set(store.state.switched);
+      if (intent.on) switched.add(intent.name);
+      else switched.delete(intent.name);
+      store.set({ switched });
+    }
     if (store.state.runId === null) {
       if (["back", "seek", "pause"].includes(intent.type)) return;
       later.push(() => drive(intent));
@@ -170,7 +186,7 @@ export function createDriver({ store, transport, post, go, copy }) {
       transport.send(wire.seek(at(), message.to));
       return;
     }
-    store.set(patch);
+    store.set(message.type === "status" ? afterLoss(patch) : patch);
     questions.moved();
     if (message.type === "error" && message.ref !== null) settle(message.ref);
     if (message.type === "done") settle(message.ref);
@@ -184,9 +200,17 @@ export function createDriver({ store, transport, post, go, copy }) {
     if (ready && waiting === null && later.length) later.shift()();
   }
 
+  /** The first status after a loss: a run that played before it and stands still now says why. */
+  function afterLoss(patch) {
+    const silent = interrupted && patch.play.state === "paused" && !patch.play.why;
+    interrupted = false;
+    return silent ? { ...patch, play: { ...patch.play, why: INTERRUPTED } } : patch;
+  }
+
   function onStatus(status, detail) {
     store.set({ connection: { status, detail } });
     if (status === "lost") {
+      interrupted ||= isPlaying();
       questions.lost();
       waiting = null;
       queued = 0;
@@ -194,5 +218,5 @@ export function createDriver({ store, transport, post, go, copy }) {
     }
   }
 
-  return { send, onMessage, onStatus, open };
+  return { send, onMessage, onStatus, open, loadExplorations: explorations.load };
 }

@@ -18,14 +18,17 @@ const SPLITS_SHOWN = 4;
 /** Below this height a heading has one line. */
 const LOW = 430;
 
-let cache = { key: "", value: null };
+/** Two drawings may share a page. */
+const KEPT = 2;
+const kept = new Map();
 
 /** The layout of `view` in a box of `size`; computed once per graph and size. */
 export function layoutFor(view, size) {
   const shape = Object.entries(view.subtasks).map(([id, subtask]) => [id, Object.keys(subtask.inputs), Object.keys(subtask.splits).length, subtask.key_groups !== null]);
   const key = JSON.stringify([view.graph, shape, Object.keys(view.channels), size]);
-  if (cache.key !== key) cache = { key, value: compute(view, size) };
-  return cache.value;
+  if (!kept.has(key)) kept.set(key, compute(view, size));
+  if (kept.size > KEPT) kept.delete(kept.keys().next().value);
+  return kept.get(key);
 }
 
 /** Columns of operators from sources to sinks: the longest way to an operator is its depth. */
@@ -98,7 +101,7 @@ function across(view, columns, width, height) {
 function cardWidth(view, column, roomy) {
   const mix = (a, b) => Math.round(a + (b - a) * roomy);
   if (column.ids.some((id) => view.subtasks[id].key_groups)) return mix(152, 186);
-  if (column.ids.some((id) => Object.keys(view.subtasks[id].splits).length)) return mix(112, 138);
+  if (column.ids.some((id) => Object.keys(view.subtasks[id].splits).length)) return mix(124, 138); // "cancelled" beside the name
   return mix(116, 150);
 }
 

@@ -23,14 +23,21 @@ import * as rail from "./panels/rail_panel.js";
 import * as eventTime from "./panels/event_time_panel.js";
 import * as state from "./panels/state_panel.js";
 import * as checkpoints from "./panels/checkpoints_panel.js";
+import * as invariants from "./panels/invariants_panel.js";
+import * as explorer from "./panels/explorer_panel.js";
 import * as keyGroups from "./panels/key_groups_panel.js";
 import * as results from "./panels/results_panel.js";
 import * as log from "./panels/log_panel.js";
+import * as network from "./panels/network_panel.js";
+import * as networkTable from "./panels/network_table_panel.js";
+import * as spaceTime from "./panels/space_time_panel.js";
+import * as snapshots from "./panels/snapshots_panel.js";
 
 const boot = JSON.parse(document.getElementById("boot").textContent);
 const byId = (id) => document.getElementById(id);
 const root = document.documentElement;
 const { preview } = boot;
+const isNetwork = boot.lab.kind === "network";
 setTimes({ zone: boot.time_zone_minutes, format: boot.time_format });
 setKeys(Object.keys(boot.keys ?? {}));
 
@@ -51,6 +58,14 @@ const store = createStore({
   head: preview.head,
   actions: preview.actions,
   marks: preview.marks ?? [],
+  mutant: boot.mutant,
+  rules: boot.rules,
+  invariants: [],
+  switched: new Set(),
+  offer: null,
+  exploration: null,
+  exploring: false,
+  news: "",
   log: { sentences: new Map(preview.step && preview.say ? [[preview.step, preview.say]] : []) },
   play: { state: "paused", rate: 2, why: "" },
   connection: { status: boot.run === null ? "none" : "connecting", detail: "" },
@@ -61,6 +76,7 @@ const store = createStore({
   trail: startTrail(preview.step),
   question: null,
   lineage: null,
+  diagram: null,
   checkpoint: null,
   tableShown: false,
   projector: settings.read("projector") === "on",
@@ -85,18 +101,23 @@ driver = createDriver({
     await copyText(address);
     header.shared();
   },
+  fetchJson: async (url) => (await fetch(url)).json().catch(() => null),
 });
 const { send } = driver;
+const CLOSED_AT_FIRST = new Set(["invariants", "explorer", "spacetime"]);
 const context = { store, send };
 
 const panels = [
-  [stage, "stage-panel"], [table, "table-panel"], [caption, "caption"], [actions, "actions"],
+  [isNetwork ? network : stage, "stage-panel"], [isNetwork ? networkTable : table, "table-panel"], [caption, "caption"], [actions, "actions"],
   [transportPanel, "transport"], [timeline, "timeline"], [rail, "rail"],
 ];
 for (const [panel, id] of panels) panel.mount(byId(id), context);
 header = mountHeader(byId("head"), byId("keys"), { ...context, settings });
-const inspector = createInspector(byId("inspector"), { time: eventTime, state, checkpoints, groups: keyGroups, results, log }, context, {
-  read: (id) => settings.read(`panel-${id}`) !== "closed",
+const sections = isNetwork
+  ? { snapshots, invariants, log }
+  : { time: eventTime, state, checkpoints, spacetime: spaceTime, invariants, explorer, groups: keyGroups, results, log };
+const inspector = createInspector(byId("inspector"), sections, context, {
+  read: (id) => (settings.read(`panel-${id}`) ?? (CLOSED_AT_FIRST.has(id) ? "closed" : "open")) !== "closed",
   write: (id, open) => settings.write(`panel-${id}`, open ? "open" : "closed"),
 });
 
@@ -139,6 +160,7 @@ document.addEventListener("click", (event) => {
 });
 
 function traceResult() {
+  if (isNetwork) return;
   const { view, selection, lineage } = store.state;
   const result = resultToTrace(view, selection);
   if (lineage) send({ type: "forget_lineage" });
@@ -165,3 +187,4 @@ listen(document, {
 });
 
 if (boot.run !== null) driver.open(boot.run);
+if (!isNetwork) driver.loadExplorations();

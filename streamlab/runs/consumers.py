@@ -213,6 +213,10 @@ class RunConsumer(AsyncWebsocketConsumer):
         await self.live.seek(step, asked=self.outbox)
         self.done(ref)
 
+    async def watch(self, ref: int, name: str, on: bool) -> None:
+        await self.live.invariants.watch(name, on)
+        self.done(ref)
+
     async def explain(self, ref: int, **asked: Any) -> None:
         await self.answer("explanation", ref, questions.explain, asked)
 
@@ -221,6 +225,9 @@ class RunConsumer(AsyncWebsocketConsumer):
 
     async def lineage(self, ref: int, **asked: Any) -> None:
         await self.answer("lineage", ref, questions.lineage, asked)
+
+    async def space_time(self, ref: int, **asked: Any) -> None:
+        await self.answer("space_time", ref, questions.space_time, asked)
 
     async def answer(self, kind: str, ref: int, question: Question, asked: Values) -> None:
         if self.asking:

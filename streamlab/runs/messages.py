@@ -121,6 +121,7 @@ BREAKPOINT = Choice(
     {
         "window_fires": (Field("subtask", NAME, "only this subtask", optional=True),),
         "checkpoint_completes": (),
+        "snapshot_completes": (),
         "watermark_passes": (
             Field("timestamp", TIMESTAMP, "event time in milliseconds"),
             Field("subtask", NAME, "only this subtask", optional=True),
@@ -265,6 +266,30 @@ MESSAGES: dict[str, Message] = {
             ),
             asking=True,
         ),
+        Message(
+            "watch",
+            "Switch an invariant on or off; what the run has recorded is judged, too.",
+            (
+                REF_FIELD,
+                Field("name", NAME, "of the invariant, as the page lists them"),
+                Field("on", Rule("true or false", lambda value: isinstance(value, bool)), "which"),
+            ),
+            driving=True,
+        ),
+        Message(
+            "space_time",
+            "Barriers and records around a checkpoint, as lanes, arrows and cuts. Answered by space_time.",
+            (
+                REF_FIELD,
+                Field(
+                    "checkpoint",
+                    whole(1, 2**31 - 1),
+                    "its number; the newest without it",
+                    optional=True,
+                ),
+            ),
+            asking=True,
+        ),
         Message("ping", "Answered by pong.", (REF_FIELD,)),
     )
 }
@@ -304,7 +329,7 @@ ANSWERS: tuple[Answer, ...] = (
             "protocol": "the protocol version of the server",
             "server": "StreamLab's version",
             "engine": "ENGINE_VERSION",
-            "run": "{id, lab, title, seed, policy, quantum, parent, fork_step, head, position, mine, "
+            "run": "{id, lab, title, seed, policy, quantum, mutant, parent, fork_step, head, position, mine, "
             "branches: [{id, parent, fork_step, head, title}]}; branches: the whole family",
             "limits": "{steps, memory, message_bytes, messages_per_second}",
             "time_zone_minutes": "zone in which times are shown, minutes east of UTC",
@@ -368,6 +393,32 @@ ANSWERS: tuple[Answer, ...] = (
             "element": "as asked",
             "origins": "[{split, offset, text}]: the records as their sources read them",
             "elements": "ids of the elements between, at most 2,000",
+        },
+    ),
+    Answer(
+        "invariants",
+        "The invariants that are switched on. Sent at the start and where a state changes.",
+        {
+            "on": '[{name, state, step, checked, sentence}]; state: "checking" (judged up to `checked`), "holds" (at every '
+            'step so far), "undecided" (judged at the end of the job), "violated" (first at `step`, `sentence` says why) or '
+            '"refused" (`sentence` says why it cannot be judged)',
+        },
+    ),
+    Answer(
+        "space_time",
+        "The answer to space_time: at most 400 steps up to the one at which it was asked.",
+        {
+            "ref": "of the message",
+            "step": "the step at which it was asked",
+            "from": "the step before the first that is covered",
+            "to": "the last step that is covered",
+            "checkpoint": "the checkpoint that they are around, or null where there is none yet",
+            "lanes": "[subtask]",
+            "arrows": "[{channel, from, to, kind: barrier or record, checkpoint, text, sent, delivered, held, lost, crossing}]; sent is null "
+            "for what was sent before, delivered for what is under way; held: the checkpoint that saved it in flight; lost: the step of the "
+            "failure that destroyed it; crossing: the checkpoint whose cut it crosses backwards",
+            "cuts": "[{checkpoint, points: {subtask: step at which it copied its state}}]",
+            "left_out": "how many records are not among the arrows",
         },
     ),
     Answer("done", "The message with this ref was carried out.", {"ref": "its ref"}),

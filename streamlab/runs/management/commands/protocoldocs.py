@@ -11,6 +11,8 @@ from django.core.management import BaseCommand, CommandError
 
 from engine.events import CATALOGUE as EVENTS
 from engine.events import Element, Message
+from engine.processes.events import CATALOGUE as NETWORK_EVENTS
+from streamlab.explorations import messages as explorations
 from streamlab.runs import consumers, errors, live, messages, outbox, protocol
 
 PATH = settings.BASE_DIR / "docs" / "protocol.md"
@@ -58,11 +60,28 @@ What `view` holds, and what folding the events keeps up to date.
 Event times are integer milliseconds. An input says `watermark`, `idle`, `ended` and `blocked`; a split `offset`, `length`,
 `watermark`, `idle`, `paused` and `ended`; a timer `key`, `time` and `clock` ("event" or "processing").
 
+Of a run whose lab is about a network of processes (`kind = "network"`) it holds instead:
+
+| part | holds |
+|---|---|
+| `step` | steps taken |
+| `network` | `{protocol, total, state: running or finished}`; total: all tokens there are |
+| `processes` | by name: `{tokens, sent, sends, owed}`; sent: how many of its sends it has made; owed: snapshots whose markers it has still to send |
+| `links` | by id such as `P>Q`: `{from, to, fifo, queue: [message number]}`, head first |
+| `messages` | in the order of sending: `{link, from, to, tokens, marker, sent, delivered, recorded: [snapshot]}`; tokens is 0 for a marker, marker 0 for tokens |
+| `snapshots` | by number: `{initiators, started, ended, processes: {name: {tokens, step}}, links: {id: {status: waiting, recording or closed, held}}, outcome}` |
+
 ## Actions
 
 `possible`: `{id, kind, subtask, channel, split, element, checkpoint, label, default}`; `default` marks what the policy or the recorded
 future takes next. `impossible` adds `reason: {code, sentence, about: [channel ids]}`. `commands` says of each kind whether it is
-possible now, and with what.
+possible now, and with what. In a network `message: {tokens, marker}` says what moves, and there are no commands.
+"""
+
+EXPLORATIONS = """## Explorations
+
+A search over all interleavings has a websocket of its own, `/ws/explorations/<id>/`. It has no `hello`: the server sends
+`exploration` at once, and again whenever it changes. Only its owner may look. A client sends `stop` or `ping`.
 """
 
 
@@ -102,8 +121,19 @@ def sections() -> Iterator[str]:
     yield "## Events\n"
     yield 'In the order of the engine\'s catalogue. On the wire `{"e": name, field: value, ...}`.\n'
     yield from table(["event", "fields", "what happened"], map(event_row, EVENTS))
+    yield "Of a network of processes:\n"
+    yield from table(["event", "fields", "what happened"], map(event_row, NETWORK_EVENTS))
     for part in (Element, Message):
         yield f"`{part.__name__.lower()}`: {sentence(part)} Fields: {typed_fields(part)}.\n"
+    yield EXPLORATIONS
+    stop = explorations.MESSAGES["stop"]
+    yield f"### {stop.name}\n"
+    yield stop.meaning + "\n"
+    yield from fields_table(stop)
+    for answer in explorations.ANSWERS:
+        yield f"### {answer.name}\n"
+        yield answer.meaning + "\n"
+        yield from table(["field", "holds"], ([f"`{n}`", t] for n, t in answer.fields.items()))
     yield "## Errors\n"
     yield (
         "Each has `code`, `sentence`, `place` and `mend`. Errors of the engine (a choice that is not possible, a job that is\n"
@@ -128,7 +158,11 @@ def sections() -> Iterator[str]:
     yield from rows(messages.NEW_RUN)
     yield "`POST /runs/<run>/share/` answers `{url}`, a link that opens a copy at that step:\n"
     yield from rows(messages.NEW_LINK)
-    yield "`POST /s/<token>/copy/` makes that copy for the visitor and answers `{run, url}`."
+    yield "`POST /s/<token>/copy/` makes that copy for the visitor and answers `{run, url}`.\n"
+    yield "`GET /explorations/?lab=<lab>` answers `{offer, latest}`: what can be asked, and the visitor's last exploration of the lab.\n"
+    yield "`POST /explorations/` starts one and answers it, in the form of the message `exploration`:\n"
+    yield from rows(explorations.NEW_EXPLORATION)
+    yield "`POST /explorations/<id>/run/` opens the violation as a run and answers `{run, url}`."
 
 
 def fields_table(message: messages.Message) -> Iterator[str]:
