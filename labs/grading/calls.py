@@ -21,6 +21,9 @@ from labs.grading.sandbox import Stopped
 
 MISFIT = "The recording does not fit the run."
 
+MOST_BYTES = 4 << 20
+"""How much may come back in one run: what comes back is kept in this process."""
+
 Serve = Callable[[Any, str, list[Any]], Any]
 """(target, operation, arguments) -> what the engine answers a call that asks back."""
 
@@ -87,7 +90,7 @@ def _refuse(target: Any, operation: str, arguments: list[Any]) -> Any:
 class Calls:
     """The conversation with one submission.
 
-    known: types beyond Python's own that may come back. most: how many calls one run may make.
+    known: types beyond Python's own that may come back. most: how many questions one run may have.
     """
 
     def __init__(
@@ -95,7 +98,7 @@ class Calls:
         answering: Answering,
         source: str | None,
         known: Iterable[type] = (),
-        most: int = 1_000_000,
+        most: int = 200_000,
     ) -> None:
         """BadSource where the source is not Python. No source: a recording answers, which begins with a run."""
         self._answering = answering
@@ -103,6 +106,7 @@ class Calls:
         self._most = most
         self._numbers = itertools.count(1)
         self.recording: list[Exchange] = []
+        self._received = 0
         self.wrong: InvalidJob | None = None
         """What the code raised, or returned that is of the wrong kind, first in this run."""
         self._codec = codec.Codec(self._known, learns=True)
@@ -117,6 +121,7 @@ class Calls:
         """Start a run: the submission is executed anew, with nothing left of the run before. Raised where it raises."""
         self.wrong = None
         self.recording.clear()
+        self._received = 0
         self._codec = codec.Codec(self._known, learns=True)
         self._instances = itertools.count()
         self._numbers = itertools.count(1)
@@ -175,6 +180,11 @@ class Calls:
         sent = codec.line(question)
         answer = self._answering.exchange(sent)
         self.recording.append(Exchange(_digest(sent), answer))
+        self._received += len(answer)
+        if len(self.recording) > self._most:
+            raise Stopped("calls", f"One run took more than {self._most:,} questions.")
+        if self._received > MOST_BYTES:
+            raise Stopped("output", f"One run returned more than {MOST_BYTES:,} bytes.")
         found = codec.message(answer)
         if not found:
             raise codec.NotAValue("It is empty.")

@@ -55,16 +55,17 @@ class Stopped(BaseException):
 
 @dataclass(frozen=True)
 class Limits:
-    """memory: bytes of address space. cpu: seconds of computing of one process. wall: seconds for one answer.
+    """memory: bytes of address space. cpu: seconds of computing of one process.
 
-    answer: bytes of one answer. kept: bytes kept of what is printed between two looks at it. printed: bytes in all, beyond
+    wall: seconds for one answer. life: seconds for all of them. answer: bytes of one answer. kept: bytes kept of what is printed between two looks at it. printed: bytes in all, beyond
     which the process is ended.
     """
 
     memory: int = 256 << 20
     cpu: int = 10
     wall: float = 20.0
-    answer: int = 1 << 20
+    life: float = 60.0
+    answer: int = 1 << 18
     kept: int = 20_000
     printed: int = 2 << 20
 
@@ -180,6 +181,7 @@ class Sandbox:
         self.printed = b""
         """What the code has printed since somebody looked, up to the limit; the rest is thrown away."""
         self._all_printed = 0
+        self._last = time.monotonic() + self.limits.life
         self._pending = b""
         self._nursery = nursery(self.outer)
         self._open_pipes()
@@ -228,7 +230,7 @@ class Sandbox:
         if self._pending:
             self.close()
             raise Stopped("misfit", "The sandbox answered before it was asked.")
-        until = time.monotonic() + self.limits.wall
+        until = min(time.monotonic() + self.limits.wall, self._last)
         self._send(question, until)
         return self._receive(until)
 
@@ -240,7 +242,9 @@ class Sandbox:
                 self._drain()
                 if time.monotonic() > until:
                     self._stop("time", self._too_slow())
-                select.select([], [self._requests], [], 0.05)
+                room = select.poll()
+                room.register(self._requests, select.POLLOUT)
+                room.poll(50)
             except BrokenPipeError:
                 self._ended()
 
@@ -295,6 +299,8 @@ class Sandbox:
         return printed.decode("utf-8", "replace")
 
     def _too_slow(self) -> str:
+        if time.monotonic() > self._last:
+            return f"The code did not end within {self.limits.life:g} seconds."
         return f"The code did not answer within {self.limits.wall:g} seconds."
 
     def _stop(self, kind: str, sentence: str) -> None:
@@ -302,24 +308,28 @@ class Sandbox:
         raise Stopped(kind, sentence)
 
     def _ended(self) -> None:
-        """The process is gone: because of its limit of computing time, or by itself."""
-        status = self.close()
+        """The process is gone, because of its limit of computing time or by itself; or it has closed its pipe."""
+        status = self.close(patience=1000)
+        if status == KILLED_HERE:
+            raise Stopped("ended", "The code closed the pipe that it answers through.")
         if os.WIFSIGNALED(status):
             if os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL):
                 raise Stopped("cpu", f"The code computed for more than {self.limits.cpu} seconds.")
             raise Stopped("ended", "The code made its own process crash.")
         raise Stopped("ended", "The code ended its own process.")
 
-    def close(self) -> int:
-        """End the process; how it ended, as waitpid tells it."""
+    def close(self, patience: int = 0) -> int:
+        """End the process, after so many ms in which it may end by itself; how it ended, as waitpid tells it."""
         if not self._open:
             return 0
         self._open = False
-        status = self._nursery.end(self.child)
         for descriptor in (self._requests, self._answers, self._output):
             os.close(descriptor)
-        return status
+        return self._nursery.end(self.child, patience)
 
+
+KILLED_HERE = -1
+"""What the nursery says of a process that has not ended by itself."""
 
 START = "import sys; sys.path.insert(0, {folder!r}); from jail.child import main; main()"
 
@@ -362,8 +372,8 @@ class Nursery:
     def start(self, limits: Limits, pipes: list[int]) -> int:
         return self._ask(f"start {limits.memory} {limits.cpu}", pipes)
 
-    def end(self, child: int) -> int:
-        return self._ask(f"end {child}", [])
+    def end(self, child: int, patience: int) -> int:
+        return self._ask(f"end {child} {patience}", [])
 
     def _ask(self, order: str, pipes: list[int]) -> int:
         with self._lock:

@@ -18,6 +18,7 @@ import os
 import signal
 import socket
 import sys
+import time
 from typing import Any
 
 from . import api, codec, locks
@@ -220,14 +221,20 @@ def start(memory: int, cpu: int, pipes: list[int]) -> int:
         os._exit(1)
 
 
-def end(child: int) -> int:
-    """Kill a process, unless it has ended by itself; how it ended, as waitpid tells it."""
+def end(child: int, patience: int) -> int:
+    """Wait so many ms for a process to end, then kill it; how it ended, as waitpid tells it, or -1 where it was killed."""
+    for _ in range(patience):
+        found, status = os.waitpid(child, os.WNOHANG)
+        if found:
+            return status
+        time.sleep(0.001)
     os.kill(child, signal.SIGKILL)
-    return os.waitpid(child, 0)[1]
+    os.waitpid(child, 0)
+    return -1
 
 
 def main() -> None:
-    """The nursery: "start memory cpu" with three descriptors -> number; "end number" -> status."""
+    """The nursery: "start memory cpu" with three descriptors -> number; "end number patience" -> status."""
     control = socket.socket(fileno=int(sys.argv[1]))
     for low in range(3):  # descriptors that arrive must not be 0, 1 or 2
         with contextlib.suppress(OSError):
@@ -246,4 +253,4 @@ def main() -> None:
             memory, cpu = map(int, numbers)
             control.send(str(start(memory, cpu, pipes)).encode())
         else:
-            control.send(str(end(int(numbers[0]))).encode())
+            control.send(str(end(*map(int, numbers))).encode())

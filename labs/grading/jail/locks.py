@@ -12,7 +12,6 @@ import ctypes
 import errno
 import os
 import platform
-import resource
 import signal
 import socket
 import struct
@@ -103,6 +102,8 @@ def die_with_parent() -> None:
 
 def set_limits(memory: int, cpu: int) -> None:
     """memory: bytes of address space. cpu: seconds, after which the kernel kills the process."""
+    import resource  # Windows has none, and imports this module for its tables alone
+
     limits = {
         resource.RLIMIT_AS: memory,
         resource.RLIMIT_CPU: cpu,
@@ -199,12 +200,16 @@ def _refused(attempt: Callable[[], object]) -> bool:
 
 
 def _child() -> None:
-    if os.fork() == 0:
+    child = os.fork()
+    if child == 0:
         os._exit(0)
+    os.waitpid(child, 0)
 
 
 def failing_canaries() -> list[str]:
     """What is possible that must not be. Tried before the student's code, in every process."""
+    import resource
+
     trace = _libc().ptrace
     attempts: dict[str, Callable[[], object]] = {
         "opening a socket": socket.socket,

@@ -146,6 +146,36 @@ def test_a_lock_that_is_never_released_is_undetermined_and_costs_nothing(grade_h
     assert not report["costs_attempt"]
 
 
+def test_waiting_a_little_at_every_call_ends_too(grade_here: Grade) -> None:
+    waits = "\n        import _thread; lock = _thread.allocate_lock(); lock.acquire(); lock.acquire(timeout=0.8)\n"
+    report = grade_here(
+        COUNT.replace("yield", waits + "        yield"), tests=1, wall=5.0, life=2.0
+    )
+    assert report["results"][0]["outcome"] == "undetermined"
+    assert "did not end within 2 seconds" in report["results"][0]["sentence"]
+
+
+SENTENCES = {
+    "os.close(1)": "ended its own process",  # there is nothing to answer through
+    "os.close(1); import _thread as t; l = t.allocate_lock(); l.acquire(); l.acquire()": "closed the pipe",
+    "os._exit(3)": "ended its own process",
+    "os.abort()": "crash",
+    "exec('while True: pass')": "computed for more than 1 seconds",
+    "[print('x' * 100_000) for _ in range(100)]": "printed more than",
+    "os.write(1, b'[]\\n')": "is no answer",
+    "os.write(1, b'[[[[\\n')": "is no answer",
+    'os.write(1, b\'["do", 0, 0, "value", ["l"]]\\n\')': "is no answer",
+    "os.write(1, b'x' * (1 << 19))": "returned more than",
+}
+
+
+@pytest.mark.parametrize("statement", SENTENCES)
+def test_each_way_to_go_wrong_has_its_sentence(grade_here: Grade, statement: str) -> None:
+    source = f"import os\n{statement}\n{COUNT}"
+    (result,) = grade_here(source, tests=1, cpu=1)["results"]
+    assert SENTENCES[statement] in result["sentence"]
+
+
 SOURCES = {
     "empty": b"",
     "blank": b"  \n\t\n",

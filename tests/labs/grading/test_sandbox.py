@@ -13,6 +13,8 @@ from labs.grading import sandbox
 from labs.grading.jail import codec, locks
 from labs.grading.sandbox import Limits, Sandbox, SandboxUnavailable, Stopped, layers
 
+from .conftest import ROOT
+
 pytestmark = pytest.mark.skipif(
     not all(layer.active for layer in layers()[1:]), reason="the sandbox cannot be made here"
 )
@@ -95,6 +97,18 @@ def test_outside_linux_a_sentence_names_linux_and_the_recipe(
     assert any("docs/howto/sandbox.md" in layer.sentence for layer in layers())
 
 
+def test_windows_says_the_same() -> None:
+    code = (
+        "import sys; sys.platform = 'win32'; sys.modules['resource'] = None;"
+        "from labs.grading.sandbox import Sandbox, SandboxUnavailable\n"
+        "try: Sandbox()\nexcept SandboxUnavailable as error: print(error)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert "Linux only" in done.stdout
+
+
 def test_without_landlock_nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sandbox, "landlock_version", lambda: 0)
     with pytest.raises(SandboxUnavailable, match="no Landlock"):
@@ -131,8 +145,9 @@ def test_no_descriptor_is_left_behind() -> None:
 
 def test_a_nursery_that_was_killed_is_replaced(fresh_nursery: None) -> None:
     Sandbox(outer=False).close()
-    sandbox.nursery(False).process.kill()
-    sandbox.nursery(False).process.wait()
+    killed = sandbox.nursery(False).process
+    killed.kill()
+    killed.wait(20)
     Sandbox(outer=False).close()
 
 
