@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from engine.checkpointing.coordinator import SAVEPOINT
-from engine.checkpointing.failure_reasons import COUNTED, EXPIRED, REASONS
+from engine.checkpointing.failure_reasons import COUNTED, EXPIRED, LOOP_NOT_DRAINED, REASONS
 from engine.deployment import Slot
 from engine.elements import MAX_TIMESTAMP
 from engine.events import ChannelsDrained, SourcesPaused, SourcesResumed
@@ -26,11 +26,15 @@ ANSWERS = ("acknowledge", "decline")
 STOPPED = "stopped"
 DRAINED = "drained"
 
+PATIENCE = 10_000
+"""How many elements may come back in loops while the channels drain: one that never runs empty must not hang the job."""
+
 
 class JobSnapshots:
     """Everything that happens to the checkpoints of one runtime.
 
     paused: stop-the-world: the checkpoint for which the sources pause, or None. drained: whether the channels are empty.
+    patience: how many more elements may come back in loops until then.
     next_trigger: when the next periodic checkpoint is due (microseconds), or None. wanted: whether one is due and waits
     for room. ended: when the last checkpoint ended. stop: why the sources stop with the savepoint in progress, or "".
     """
@@ -41,6 +45,7 @@ class JobSnapshots:
         self.coordinator = runtime.coordinator
         self.paused: int | None = None
         self.drained = False
+        self.patience = PATIENCE
         self.next_trigger: int | None = None
         self.wanted = False
         self.ended = 0
@@ -233,7 +238,7 @@ class JobSnapshots:
 
     def _pause(self, checkpoint: int) -> None:
         deployment = self.runtime.deployment
-        self.paused, self.drained = checkpoint, False
+        self.paused, self.drained, self.patience = checkpoint, False, PATIENCE
         for source in deployment.sources():
             self.runtime.readiness.blocked |= deployment.inputs(source.id)
         self._emit(SourcesPaused(checkpoint))
@@ -246,7 +251,15 @@ class JobSnapshots:
         draining = self.paused is not None and not self.drained
         for channel in self.runtime.deployment.channels.values():
             taker = plain[channel.slot]
-            takers[channel.slot] = draining_taker(taker, self) if draining and taker else taker
+            takers[channel.slot] = taker
+            if draining and taker:
+                takers[channel.slot] = draining_taker(taker, self, channel.feedback)
+
+    def came_back(self, elements: int) -> None:
+        """So many elements have come back in a loop while the channels drain."""
+        self.patience -= elements
+        if not self.patience and self.paused is not None:
+            self.abort(self.paused, LOOP_NOT_DRAINED)
 
     def maybe_drained(self) -> None:
         """Tell every subtask to copy its state, where nothing is in flight any more."""
@@ -283,6 +296,7 @@ class JobSnapshots:
         return (
             self.paused,
             self.drained,
+            self.patience,
             self.next_trigger,
             self.wanted,
             self.ended,
@@ -295,6 +309,7 @@ class JobSnapshots:
         (
             self.paused,
             self.drained,
+            self.patience,
             self.next_trigger,
             self.wanted,
             self.ended,

@@ -65,6 +65,7 @@ def _key(subtask: Subtask) -> Hashable:
         tuple(subtask.ended),
         (subtask.watermark, subtask.idle, subtask.finished, subtask.failed, subtask.stopped),
         subtask.snapshots.refused,
+        subtask.loop_end and subtask.loop_end.keyframe(),
     )
 
 
