@@ -35,8 +35,8 @@ class JobSnapshots:
 
     paused: stop-the-world: the checkpoint for which the sources pause, or None. drained: whether the channels are empty.
     patience: how many more elements may come back in loops until then.
-    next_trigger: when the next periodic checkpoint is due (microseconds), or None. wanted: whether one is due and waits
-    for room. ended: when the last checkpoint ended. stop: why the sources stop with the savepoint in progress, or "".
+    wanted: whether a periodic checkpoint is due and waits for room. ended: when the last checkpoint ended (microseconds).
+    stop: how the job ends with the savepoint in progress, or "" where it goes on.
     """
 
     def __init__(self, runtime: Runtime) -> None:
@@ -46,7 +46,6 @@ class JobSnapshots:
         self.paused: int | None = None
         self.drained = False
         self.patience = PATIENCE
-        self.next_trigger: int | None = None
         self.wanted = False
         self.ended = 0
         self.stop = ""
@@ -96,13 +95,13 @@ class JobSnapshots:
             self._wake_at(self._now + self.settings.interval * 1000)
 
     def _wake_at(self, time: int) -> None:
-        self.next_trigger = time
+        self.runtime.clock.forget(["timer:coordinator"])
         self.runtime.clock.wake(time, "timer:coordinator")
 
     def due(self) -> None:
         """The time of a periodic checkpoint has come."""
         settings = self.settings
-        if settings.interval is None or self.next_trigger is None:
+        if settings.interval is None:
             return
         earliest = self.ended + settings.min_pause * 1000
         if settings.min_pause and self.ended and self._now < earliest:
@@ -293,27 +292,18 @@ class JobSnapshots:
     # Stepping back
 
     def keyframe(self) -> Any:
-        return (
-            self.paused,
-            self.drained,
-            self.patience,
-            self.next_trigger,
-            self.wanted,
-            self.ended,
-            self.stop,
-        )
+        return self.paused, self.drained, self.patience, self.wanted, self.ended, self.stop
+
+    def state_key(self, newest: int) -> Any:
+        """What makes a difference for what can happen: checkpoints and times count back from the newest and from now."""
+        since = self._now - self.ended if self.settings.min_pause and self.ended else None
+        paused = None if self.paused is None else newest - self.paused
+        patience = None if self.paused is None else self.patience
+        return paused, self.drained, patience, self.wanted, since, self.stop
 
     def rewind(self, frame: Any) -> None:
         """Take over a keyframe, after the subtasks have taken over theirs."""
         draining = self.paused is not None and not self.drained
-        (
-            self.paused,
-            self.drained,
-            self.patience,
-            self.next_trigger,
-            self.wanted,
-            self.ended,
-            self.stop,
-        ) = frame
+        self.paused, self.drained, self.patience, self.wanted, self.ended, self.stop = frame
         if draining or self.paused is not None:
             self.watch_drain()

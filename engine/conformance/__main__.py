@@ -6,7 +6,15 @@ import json
 import sys
 from collections.abc import Callable
 
-from engine.conformance import barriers, beam, chandy_lamport, operator_state, simple, window_cases
+from engine.conformance import (
+    barriers,
+    beam,
+    chandy_lamport,
+    channel_state,
+    operator_state,
+    simple,
+    window_cases,
+)
 from engine.conformance.report import Outcome, Report
 
 Reader = Callable[[str], list[Outcome]]
@@ -29,6 +37,8 @@ JSON_READERS: tuple[tuple[str, Reader], ...] = (
     ("transcript", beam.run_file),
     ("still_blocked", barriers.run_file),
     ("old_counts", operator_state.run_file),
+    ("new_to_old", channel_state.rescales),
+    ("sequences", channel_state.in_flight),
     ("channels", simple.valve_scripts),
 )
 """A field, of the file or of its first entry or case, that tells what a JSON file holds; the most telling first."""
