@@ -189,7 +189,7 @@ def _barrier_arrived(picture: Picture, event: e.BarrierArrived) -> None:
     if part is not None and part["first_barrier"] is None:
         part["first_barrier"] = picture["step"]
         inputs = picture["subtasks"][event.subtask]["inputs"]
-        if sum(not picture["channels"][name]["feedback"] for name in inputs) > 1:
+        if sum("feedback" not in picture["channels"][name] for name in inputs) > 1:
             part["status"] = "aligning"
 
 

@@ -7,10 +7,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from engine.checkpointing.coordinator import SAVEPOINT
-from engine.checkpointing.failure_reasons import COUNTED, EXPIRED, LOOP_NOT_DRAINED, REASONS
+from engine.checkpointing.completed import SAVEPOINT
+from engine.checkpointing.failure_reasons import (
+    COUNTED,
+    EXPIRED,
+    FINALIZE,
+    LOOP_NOT_DRAINED,
+    REASONS,
+)
 from engine.deployment import Slot
 from engine.elements import MAX_TIMESTAMP
+from engine.errors import InvalidJob
 from engine.events import ChannelsDrained, SourcesPaused, SourcesResumed
 from engine.graph.checkpoint_settings import STOP_THE_WORLD, UNALIGNED
 from engine.job_state import FINISHED, RUNNING, STOPPING
@@ -130,10 +137,11 @@ class JobSnapshots:
     def deliver(self, slot: Slot) -> None:
         """Deliver the oldest message of a box."""
         name = slot.subtask or ""
-        subtask = self.runtime.deployment.subtasks[name]
         if slot.kind == "ack":
             self._answered(slot, name)
-        elif slot.kind == "abort":
+            return
+        subtask = self.runtime.deployment.subtasks[name]
+        if slot.kind == "abort":
             subtask.snapshots.abort(self.runtime.delivered(slot, ("abort",))[0].checkpoint)
         else:
             self._started(subtask, self.runtime.delivered(slot, ("trigger",))[0].checkpoint)
@@ -158,7 +166,13 @@ class JobSnapshots:
             self.coordinator.decline(subtask, checkpoint, part)
             if checkpoint in self.coordinator.pending:
                 self.abort(checkpoint, part, f"{REASONS[part]} of {subtask}")
-        elif self.coordinator.acknowledge(subtask, checkpoint, part):
+            return
+        try:
+            complete = self.coordinator.acknowledge(subtask, checkpoint, part)
+        except InvalidJob as refused:
+            self.abort(checkpoint, FINALIZE, f"{REASONS[FINALIZE]}: {refused}")
+            return
+        if complete:
             self._over(checkpoint)
             if self.runtime.state == STOPPING:
                 self._stopped(checkpoint)
@@ -293,13 +307,6 @@ class JobSnapshots:
 
     def keyframe(self) -> Any:
         return self.paused, self.drained, self.patience, self.wanted, self.ended, self.stop
-
-    def state_key(self, newest: int) -> Any:
-        """What makes a difference for what can happen: checkpoints and times count back from the newest and from now."""
-        since = self._now - self.ended if self.settings.min_pause and self.ended else None
-        paused = None if self.paused is None else newest - self.paused
-        patience = None if self.paused is None else self.patience
-        return paused, self.drained, patience, self.wanted, since, self.stop
 
     def rewind(self, frame: Any) -> None:
         """Take over a keyframe, after the subtasks have taken over theirs."""

@@ -84,11 +84,16 @@ def _graph(runtime: Runtime) -> dict[str, Any]:
                 "partitioner": partitioner.name,
                 "detail": edge.partitioner.detail,
                 "tag": edge.tag,
-                "feedback": edge.feedback,
+                **_leading_back(edge.feedback),
             }
             for edge, partitioner in zip(job.edges, deployment.graph.partitioners, strict=True)
         ],
     }
+
+
+def _leading_back(feedback: bool) -> dict[str, bool]:
+    """Only edges and channels that lead back say so."""
+    return {"feedback": True} if feedback else {}
 
 
 def _channel(runtime: Runtime, channel: Channel) -> dict[str, Any]:
@@ -96,7 +101,7 @@ def _channel(runtime: Runtime, channel: Channel) -> dict[str, Any]:
     return {
         "from": channel.sender,
         "to": channel.receiver,
-        "feedback": channel.feedback,
+        **_leading_back(channel.feedback),
         "capacity": channel.capacity,
         "taken": channel.taken,
         "queue": [

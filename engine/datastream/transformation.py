@@ -43,6 +43,7 @@ class Transformation:
     splits: list[Any] | None = None
     brief: Callable[[Any], str] | None = None
     place: str = ""
+    uid: str | None = None
 
 
 def caller() -> str:
@@ -96,6 +97,7 @@ def build_graph(
                 splits=transformation.splits,
                 brief=transformation.brief,
                 place=transformation.place,
+                uid=transformation.uid,
             )
         )
     for back in (

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 from django.conf import settings
 
 from streamlab.runs import logs, recordings, selectors, services
+from streamlab.runs.comparisons import Comparison, Comparisons, Wanted
 from streamlab.runs.database import DatabaseThread
 from streamlab.runs.errors import RunError
 from streamlab.runs.leases import new_holder
@@ -37,6 +38,7 @@ class Registry:
         self.database = DatabaseThread()
         self.writer = Writer()
         self.turns = Turns()
+        self.comparisons = Comparisons(self.turns)
         self.visitor_rate = message_rate()
         self.run_rate = message_rate()
         self.creation_rate = creation_rate()
@@ -86,14 +88,24 @@ class Registry:
         """
         limit = settings.RUNS_LIVE_MAX
         while self.in_memory(newcomer) >= limit:
+            if self.comparisons.drop_oldest():  # the next look makes it again
+                continue
             candidates = self.evictable(IN_USE_SECONDS) or self.evictable(0)
             oldest = min(candidates, key=by_use, default=None)
             if oldest is None:
                 raise RunError("server_full", limit=limit)
             await self.evict([oldest])
 
-    def in_memory(self, besides: LiveRun) -> int:
-        return sum(
+    async def compare(self, wanted: Wanted) -> Comparison:
+        """Its two runs count like live ones. Raises RunError server_full or comparisons_full, or an engine error."""
+        limit = settings.RUNS_LIVE_MAX
+        while wanted not in self.comparisons and self.in_memory() + 2 > limit:
+            if not self.comparisons.drop_oldest():
+                raise RunError("server_full", limit=limit)
+        return await self.comparisons.get(wanted)
+
+    def in_memory(self, besides: LiveRun | None = None) -> int:
+        return self.comparisons.runs_in_memory + sum(
             live.recording is not None or live.loading
             for live in self.runs.values()
             if live is not besides
@@ -204,6 +216,7 @@ class Registry:
             await live.player.stop()
             async with live.lock:
                 await self.save_positions([live])
+        await self.comparisons.close()
         await self.writer.close()
         await self.database(services.leases_release, holder=self.holder)
         await self.database.close()

@@ -18,6 +18,7 @@ from streamlab.runs.errors import RunError
 from streamlab.runs.leases import holder_is_gone
 from streamlab.runs.models import Lease, LogEntry, Run, ShareLink
 from streamlab.runs.recordings import ENGINE_VERSION, POLICIES
+from streamlab.runs.schemes import SCHEME, SCHEMES
 from streamlab.runs.selectors import Owner, run_log
 
 TITLES_MAX = 200
@@ -51,11 +52,22 @@ def lab_get(*, slug: str) -> LabSpec:
 
 
 def parameters_choose(*, lab: LabSpec, chosen: dict[str, Any]) -> dict[str, Any]:
-    """Raises RunError bad_parameter."""
+    """Every parameter of the lab, and the snapshot scheme where one is chosen. Raises RunError bad_parameter."""
+    own = dict(chosen)
+    scheme = own.pop(SCHEME, None) if lab.kind == "job" else None
     try:
-        return dict(lab.parameter_values(chosen))
+        values: dict[str, Any] = dict(lab.parameter_values(own))
     except ValueError as error:
         raise RunError("bad_parameter", place="parameters", sentence=str(error)) from None
+    return values if scheme is None else {**values, SCHEME: scheme_choose(scheme)}
+
+
+def scheme_choose(name: Any) -> str:
+    """Raises RunError bad_parameter."""
+    if not isinstance(name, str) or name not in SCHEMES:
+        sentence = f"The snapshot scheme must be one of {', '.join(SCHEMES)}."
+        raise RunError("bad_parameter", place=SCHEME, sentence=sentence)
+    return name
 
 
 def run_create(
@@ -69,8 +81,9 @@ def run_create(
 ) -> Run:
     """A new run at step 0. Raises RunError bad_parameter."""
     policy = policy or lab.scheduler
-    if policy not in POLICIES:
-        sentence = f"The policy must be one of {', '.join(POLICIES)}."
+    known = [name for name in POLICIES if name != "script" or lab.kind == "network"]
+    if policy not in known:
+        sentence = f"The policy must be one of {', '.join(known)}."
         raise RunError("bad_parameter", place="policy", sentence=sentence)
     values = parameters_choose(lab=lab, chosen=parameters or {})
     return Run.objects.create(

@@ -121,7 +121,7 @@ async def viewer(
         picture = await first_picture(lab, run)
     boot = {
         "protocol": protocol.VERSION,
-        "lab": {"slug": lab.slug, "title": lab.title, "minutes": lab.minutes},
+        "lab": {"slug": lab.slug, "title": lab.title, "minutes": lab.minutes, "kind": lab.kind},
         "run": run.pk if run else None,
         "seed": shown.seed if shown else lab.seed,
         "policy": shown.policy if shown else lab.scheduler,
@@ -139,6 +139,7 @@ async def viewer(
             "new": reverse("run-new", kwargs={"slug": lab.slug}),
             "run": "/runs/{run}/",
             "share": "/runs/{run}/share/",
+            "compare": "/runs/{run}/compare/",
             "socket": "/ws/runs/{run}/",
         },
     }

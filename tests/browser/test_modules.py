@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 JS = ROOT / "static" / "js"
 LOADS = re.compile(r'^(?:import|export)\b[^;]*?from\s+"([^"]+)"', re.MULTILINE)
@@ -56,11 +58,28 @@ def test_pure_modules_touch_no_document() -> None:
         assert not re.search(r"\b(document|window|localStorage)\.", text), name
 
 
-def test_the_page_preloads_every_module() -> None:
+PAGES = {"modules.html": "main.js", "compare_modules.html": "compare/main.js"}
+
+
+def reached_from(start: str) -> set[str]:
+    known, found, waiting = modules(), set(), [start]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += known[name]
+    return found
+
+
+@pytest.mark.parametrize(("template", "start"), PAGES.items())
+def test_a_page_preloads_every_module_that_it_reaches(template: str, start: str) -> None:
     """One level of the tree of imports would otherwise cost one round trip each."""
-    template = (ROOT / "templates" / "runs" / "modules.html").read_text()
-    preloaded = set(re.findall(r"static 'js/([^']+)'", template))
-    assert preloaded == set(modules()) - CLASSIC
+    text = (ROOT / "templates" / "runs" / template).read_text()
+    assert sorted(re.findall(r"static 'js/([^']+)'", text)) == sorted(reached_from(start))
+
+
+def test_every_module_belongs_to_a_page() -> None:
+    assert set(modules()) - CLASSIC == set().union(*map(reached_from, PAGES.values()))
 
 
 def test_no_markup_carries_styles_or_handlers() -> None:

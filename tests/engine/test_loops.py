@@ -160,7 +160,7 @@ def test_columns_do_not_count_the_way_back():
         "source": 0, "head": 1, "body": 2, "again": 3, "done": 3, "out": 4
     }  # fmt: skip
     edges = Recording(countdown(3)).view()["graph"]["edges"]
-    assert [edge["feedback"] for edge in edges] == [False] * 5 + [True]
+    assert ["feedback" in edge for edge in edges] == [False] * 5 + [True]
 
 
 # The end

@@ -6,18 +6,15 @@ STREAMLAB_SHARED_ORACLES points.
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
 
 from benchmarks.nexmark import joins
 from benchmarks.nexmark.__main__ import main
 from benchmarks.nexmark.check import DATASETS, QUERIES, check, difference, expected, run_query
 
-ROOT = Path(__file__).resolve().parents[2]
-ORACLES = Path(os.environ.get("STREAMLAB_SHARED_ORACLES", ROOT.parent / "shared" / "oracles"))
-NEXMARK = ORACLES / "nexmark"
+from .oracles import shared_oracles
+
+NEXMARK = shared_oracles() / "nexmark"
 
 with_oracle = pytest.mark.skipif(
     not (NEXMARK / "expected").is_dir(),

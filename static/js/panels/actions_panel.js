@@ -1,6 +1,6 @@
 // What can happen next, numbered, and what cannot, with the reason.
 
-import { arrow, emitsResults, senderOf } from "../selectors.js";
+import { arrow, emitsResults, isOver, senderOf } from "../selectors.js";
 import { html, icons, setHtml } from "../svg.js";
 import { inline, markOf } from "../glyphs.js";
 
@@ -26,7 +26,7 @@ export function update(state, changes) {
     possible.length ? (recorded ? "any other starts a branch" : "") : ""}</span></h2>${
     possible.length
       ? html`<ol tabindex="-1">${ordered(possible).map((action, i) => possibleHtml(state, action, i, recorded, wait))}</ol>`
-      : html`<p class="none">${state.view?.job.state === "finished" ? "The job has finished: nothing more can happen." : "Nothing can happen now."}</p>`
+      : html`<p class="none">${state.view && isOver(state.view) ? `${state.view.job ? "The job has finished: n" : "N"}othing more can happen.` : "Nothing can happen now."}</p>`
   }</section><section class="column" aria-labelledby="impossible-head"><h2 id="impossible-head"><b>Not possible now</b> <span>${impossible.length}</span></h2>${
     impossible.length
       ? html`<ul tabindex="0" aria-labelledby="impossible-head">${impossible.map((action) => impossibleHtml(state, action))}</ul>`
@@ -50,7 +50,7 @@ function possibleHtml(state, action, i, recorded, wait) {
     next ? (recorded ? "as recorded" : "Step") : ""}</span></button></li>`;
 }
 
-const REASONS = { credit: icons.credit, alignment: icons.lock };
+const REASONS = { credit: icons.credit, deadlock: icons.credit, alignment: icons.lock };
 
 function impossibleHtml(state, action) {
   const { reason } = action;
@@ -67,6 +67,7 @@ function words({ label, channel }, withRoute = true) {
 const OTHERS = { read: icons.read, ack: icons.up, trigger: icons.down, restart: icons.again, clock: icons.wait };
 
 function picture(view, action) {
+  if (action.message) return inline(action.message.marker ? { kind: "barrier", label: String(action.message.marker) } : { kind: "record", code: String(action.message.tokens), hue: null });
   if (action.element) return inline(markOf(action.element, action.channel ? emitsResults(view, senderOf(action.channel)) : false));
   if (action.kind === "trigger") return inline({ kind: "barrier", label: String(action.checkpoint) });
   return OTHERS[action.kind] ?? icons.step;

@@ -19,7 +19,7 @@ export function mount(element, { store, send }) {
     if (form.reportValidity()) send({ type: "start_again", parameters: values() });
   });
   form.addEventListener("input", () => mark());
-  pointFrom(element.querySelector(".prose"), Object.keys(store.state.view.subtasks), send);
+  pointFrom(element.querySelector(".prose"), Object.keys(store.state.view.subtasks ?? {}), send);
   setHtml(form, formHtml(store.state.parameters));
   form.hidden = !store.state.parameters.length;
   mark();
@@ -60,10 +60,21 @@ function mark() {
 }
 
 function formHtml(parameters) {
-  return html`${parameters.map((one) => html`<label><span>${one.label}</span><span class="field"><input type="number" name="${one.name}" min="${one.minimum}" max="${one.maximum}" step="1" required value="${one.value}"><i>${one.unit}</i></span></label>`)}<div class="again"><button class="btn primary" type="submit">Start again with this</button><span class="note">a new run; this one stays</span></div>`;
+  return html`${parameters.map((one) => html`<label><span>${one.label}</span><span class="field">${inputHtml(one)}</span></label>`)}<div class="again"><button class="btn primary" type="submit">Start again with this</button><span class="note">a new run; this one stays</span></div>`;
 }
 
-const FIRST = (view) => [
+/** A number, or a choice where its values have names. */
+function inputHtml({ name, minimum, maximum, value, unit, choices }) {
+  if (!choices?.length) return html`<input type="number" name="${name}" min="${minimum}" max="${maximum}" step="1" required value="${value}"><i>${unit}</i>`;
+  return html`<select name="${name}">${choices.map((text, i) => html`<option value="${minimum + i}" ${minimum + i === value ? html`selected` : ""}>${text}</option>`)}</select>`;
+}
+
+const FIRST_OF_NETWORK = [
+  ["Run until a snapshot completes", { type: "run_until", until: { kind: "snapshot_completes" } }],
+  ["Run to the end", { type: "run_until", until: { kind: "end" } }],
+];
+
+const FIRST = (view) => view.network ? FIRST_OF_NETWORK : [
   ["Run until a window fires", { type: "run_until", until: { kind: "window_fires" } }],
   ["Take a checkpoint", { type: "checkpoint_through" }],
   [`Fail ${victim(view)}`, { type: "command", command: { kind: "fail", subtask: victim(view) } }],

@@ -27,11 +27,11 @@ from engine.explore.network_invariants import (
     TOKENS_CONSERVED,
 )
 from engine.explore.results import Exhausted, Violated
-from engine.explore.search import breadth_first, depth_first, random_walks
+from engine.explore.ways import breadth_first, depth_first, random_walks
 
 from ..checkpointing.networks import RING, networks, pair
+from ..oracles import shared_oracles
 
-SHARED = Path(__file__).resolve().parents[4] / "shared" / "oracles"
 EVERY_RULE = (*SNAPSHOT_RULES, CONSISTENT_CUT, FIFO)
 """What the right protocol keeps."""
 
@@ -50,9 +50,9 @@ SHORTEST = {
 
 
 def oracle(name: str) -> Path:
-    path = SHARED / name
+    path = shared_oracles() / name
     if not path.exists():
-        pytest.skip(f"{name} is not part of the project and {SHARED} does not hold it")
+        pytest.skip(f"{name} is not part of the project and {path.parent} does not hold it")
     return path
 
 
