@@ -89,7 +89,7 @@ def test_a_violation_opens_as_a_run(way):
     assert len(outcome["trace"]) <= outcome["found"]
     assert ["command", {"kind": "checkpoint"}] in outcome["trace"]
     wrong = MUTANTS["no-alignment"].make
-    run = Recording(ONE, MANUAL, 0, outcome["trace"], wrong)
+    run = Recording(ONE, MANUAL, 0, outcome["trace"], runtime=wrong)
     run.step(len(outcome["trace"]))
     assert run.position == len(outcome["trace"])
     assert run.view()["job"]["state"] == "finished"
