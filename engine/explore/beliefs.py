@@ -216,18 +216,3 @@ def _one_state(system: JobSystem) -> str:
 
 
 BROADCAST_IS_ORDERED = Invariant("broadcast state is the same everywhere", _one_state, at_end=True)
-
-
-def _ended(system: JobSystem) -> str:
-    runtime = system.runtime
-    if runtime.state == FINISHED:
-        return ""
-    waiting = [
-        f"{subtask.id} waits for the barrier of checkpoint {alignment.checkpoint}"
-        for subtask in runtime.deployment.subtasks.values()
-        if (alignment := subtask.snapshots.alignment()) is not None
-    ]
-    return f"Nothing more can happen, and the job is {runtime.state}: {' and '.join(waiting)}."
-
-
-JOB_ENDS = Invariant("the job comes to its end", _ended, at_end=True)

@@ -11,7 +11,6 @@ from engine.explore.beliefs import (
     BROADCAST_IS_ORDERED,
     CHECKPOINTS_STOP_THE_PIPELINE,
     DROPPED_IS_BEHIND,
-    JOB_ENDS,
     LOCAL_STATES_SUFFICE,
     NOTHING_IS_LATE,
     same_results,
@@ -19,6 +18,7 @@ from engine.explore.beliefs import (
 from engine.explore.invariants import Rule
 from engine.explore.job_invariants import (
     FIFO_CHANNELS,
+    JOB_ENDS,
     ONE_OWNER,
     WATERMARKS_RISE,
     exactly_once,
@@ -39,6 +39,7 @@ from engine.explore.wrong_barriers import (
     NoChannelState,
     SnapshotAfterEmit,
 )
+from engine.explore.wrong_loops import BarrierFromTheBackEdgeFirst, NoLoopLog
 from engine.explore.wrong_valves import HighestWatermark, LatestWatermark, MeanWatermark
 
 
@@ -103,7 +104,7 @@ INVARIANTS: dict[str, NamedRule] = {
     "job-ends": NamedRule(
         "job",
         "The job comes to its end",
-        "Where nothing more can happen, the job has finished: nobody waits for ever.",
+        "Where nothing more can happen, the job has finished, or failed for good: nobody waits for ever.",
         _same(JOB_ENDS),
     ),
     "dropped-is-behind": NamedRule(
@@ -241,6 +242,18 @@ MUTANTS: dict[str, Mutant] = {
         "Watermark: the mean",
         "A subtask with several inputs takes the mean of their watermarks.",
         MeanWatermark,
+    ),
+    "no-loop-log": Mutant(
+        "job",
+        "No log of the loop",
+        "The head of a loop acknowledges with its copy, without what is on its way back.",
+        NoLoopLog,
+    ),
+    "waits-for-back-edge": Mutant(
+        "job",
+        "Waits for the back edge",
+        "The head of a loop copies its state only after a barrier has come back, which it has not sent.",
+        BarrierFromTheBackEdgeFirst,
     ),
     "no-channel-state": Mutant(
         "network",

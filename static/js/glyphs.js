@@ -54,6 +54,7 @@ export function markOf(element, result = false) {
   if (kind === "barrier") return { kind, label: String(element.checkpoint), title: titleOf(element) };
   if (kind === "end") return { kind, label: "", title: titleOf(element) };
   if (kind === "status") return { kind, label: element.text, title: titleOf(element) };
+  if (kind === "probe") return { kind, label: "?", title: titleOf(element) };
   const shape = result && element.brief ? "result" : "record";
   const key = element.key ?? (result ? keyIn(element.text) : null);
   if (key === null && shape === "record") return { kind: shape, ...keyStyle(null), code: codeOf(element.brief ?? ""), label: "", title: titleOf(element) };
@@ -74,6 +75,7 @@ export function titleOf(element) {
   if (element.kind === "barrier") return `barrier of checkpoint ${element.checkpoint}`;
   if (element.kind === "end") return "end of input";
   if (element.kind === "status") return element.text === "idle" ? "status idle: its sender fell silent and holds no watermark back" : "status active: its sender woke up";
+  if (element.kind === "probe") return `probe, after ${element.text}: is anything left in the loop?`;
   const at = element.timestamp === null ? "" : `, at ${moment(element.timestamp)}`;
   return `record ${element.key === null ? "" : `${element.key}: `}${element.text}${at}`;
 }
@@ -84,6 +86,7 @@ export function nameOf(element) {
   if (element.kind === "barrier") return `barrier ${element.checkpoint}`;
   if (element.kind === "end") return "end of input";
   if (element.kind === "status") return `status ${element.text}`;
+  if (element.kind === "probe") return "probe";
   return element.key === null ? `record ${element.brief || time(element.timestamp)}` : `record ${element.key}`;
 }
 
@@ -134,7 +137,7 @@ function shape(mark, down) {
     case "more":
       return { body: "M-6.5,-7H6.5a2.5,2.5 0 0 1 2.5,2.5V4.5a2.5,2.5 0 0 1 -2.5,2.5H-6.5a2.5,2.5 0 0 1 -2.5,-2.5V-4.5a2.5,2.5 0 0 1 2.5,-2.5Z", text: mark.label, x: 0, y: 0.3 };
     default:
-      return { body: "M-5.5,-5.5H5.5V5.5H-5.5Z", text: "" };
+      return { body: "M-5.5,-5.5H5.5V5.5H-5.5Z", text: mark.kind === "probe" ? mark.label : "", x: 0, y: 0.3 };
   }
 }
 
@@ -146,6 +149,7 @@ const CLASSES = {
   barrier: () => "g-barrier",
   more: () => "g-more",
   end: () => "g-end",
+  probe: () => "g-probe",
 };
 
 /** The class of the text in a shape of these classes. */

@@ -5,7 +5,7 @@
 import { draw, lengthOf, textClass } from "./glyphs.js";
 import { pointBefore } from "./layout.js";
 
-const PROBED = ["g-key key-none", "g-time", "g-barrier", "g-more", "g-end", "g-status", "g-status g-idle"];
+const PROBED = ["g-key key-none", "g-time", "g-barrier", "g-more", "g-end", "g-probe", "g-status", "g-status g-idle"];
 for (let hue = 0; hue < 5; hue += 1) PROBED.push(`g-key key-${hue}`, `g-key key-${hue} key-ring`);
 
 /** Colours of the glyph classes as the style sheets resolve them now. */

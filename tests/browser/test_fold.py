@@ -16,6 +16,7 @@ from engine import ImpossibleAction, Policy, Recording
 from streamlab.runs import protocol
 from tests.engine.event_time.event_time_jobs import event_time_specs, make_event_time_job
 from tests.engine.jobs import POLICIES, commands, job_specs, make_job
+from tests.engine.loops import loop_specs, make_loop
 
 EXAMPLES = int(os.environ.get("STREAMLAB_FOLD_EXAMPLES", "25"))
 PLANS = st.lists(st.tuples(st.integers(0, 40), commands()), max_size=4)
@@ -88,6 +89,14 @@ def test_it_does_so_with_everything_that_event_time_has(
 ) -> None:
     """Statuses, waits, sessions that merge, timers on both clocks, paused splits."""
     trace = record(Recording(make_event_time_job(spec), Policy(*policy), seed), plan)
+    assert modules.evaluate(FOLD, trace) is None
+
+
+@LAW
+@given(loop_specs(), POLICIES, st.integers(0, 5), PLANS)
+def test_it_does_so_with_loops(modules: Page, spec: Any, policy: Any, seed: int, plan: Any) -> None:
+    """Probes, channels that lead back, and checkpoints that wait for them."""
+    trace = record(Recording(make_loop(spec), Policy(*policy), seed), plan)
     assert modules.evaluate(FOLD, trace) is None
 
 

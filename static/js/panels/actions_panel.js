@@ -50,7 +50,7 @@ function possibleHtml(state, action, i, recorded, wait) {
     next ? (recorded ? "as recorded" : "Step") : ""}</span></button></li>`;
 }
 
-const REASONS = { credit: icons.credit, alignment: icons.lock };
+const REASONS = { credit: icons.credit, deadlock: icons.credit, alignment: icons.lock };
 
 function impossibleHtml(state, action) {
   const { reason } = action;
