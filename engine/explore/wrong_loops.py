@@ -5,11 +5,7 @@ Both are what comes of taking a loop for a graph without one.
 
 from __future__ import annotations
 
-from engine.actions import impossible_actions
-from engine.explore.invariants import Invariant
-from engine.explore.job import JobSystem
 from engine.graph.checkpoint_settings import CheckpointSettings
-from engine.job_state import FAILED, FINISHED
 from engine.runtime import Runtime
 from engine.subtask import Subtask
 from engine.subtask_snapshots import NOTHING, SubtaskSnapshots
@@ -28,7 +24,7 @@ class WithoutLog(SubtaskSnapshots):
         super().take(checkpoint, unaligned, recording - self.subtask.feedback, forward)
 
 
-class AwaitsTheBackEdge(SubtaskSnapshots):
+class BarrierFromTheBackEdgeFirst(SubtaskSnapshots):
     """The head of a loop waits for a barrier on the way back before it copies its state: the one that it has not sent yet."""
 
     def __init__(self, subtask: Subtask, settings: CheckpointSettings) -> None:
@@ -42,7 +38,7 @@ class SubtaskWithoutLog(Subtask):
 
 
 class SubtaskAwaitingItself(Subtask):
-    snapshots_type = AwaitsTheBackEdge
+    snapshots_type = BarrierFromTheBackEdgeFirst
 
 
 class NoLoopLog(Runtime):
@@ -51,26 +47,7 @@ class NoLoopLog(Runtime):
     subtask_type = SubtaskWithoutLog
 
 
-class BarrierFromTheBackEdgeFirst(Runtime):
+class AwaitsTheBackEdge(Runtime):
     """No checkpoint of a loop is ever complete, and nothing comes in any more."""
 
     subtask_type = SubtaskAwaitingItself
-
-
-WRONG_LOOPS: dict[str, type[Runtime]] = {
-    "no log of the loop": NoLoopLog,
-    "waits for the back edge": BarrierFromTheBackEdgeFirst,
-}
-
-
-def _stuck(system: JobSystem) -> str:
-    runtime = system.runtime
-    if runtime.state in (FINISHED, FAILED):
-        return ""
-    reasons = [action["reason"]["sentence"] for action in impossible_actions(runtime)]
-    why = f": {reasons[0]}" if reasons else ""
-    return f"The job is {runtime.state} and nothing can happen any more{why}."
-
-
-EVERY_RUN_ENDS = Invariant("every run comes to its end", _stuck, at_end=True)
-"""A protocol that waits for what it holds back itself breaks this; so does a loop that fills up."""

@@ -7,11 +7,12 @@ import pytest
 from engine import FailSubtask, TriggerCheckpoint
 from engine.datastream import KeyedProcessFunction, ValueStateDescriptor
 from engine.datastream.extensions import iterate
+from engine.explore.beliefs import JOB_ENDS
 from engine.explore.job import JobSystem
 from engine.explore.job_invariants import exactly_once
 from engine.explore.results import Exhausted, Violated
 from engine.explore.search import Bounds, breadth_first
-from engine.explore.wrong_loops import EVERY_RUN_ENDS, WRONG_LOOPS
+from engine.explore.wrong_loops import AwaitsTheBackEdge, NoLoopLog
 
 from ..jobs import set_checkpointing
 from ..small import job
@@ -46,15 +47,15 @@ def laps(scheme="aligned"):
 def test_no_schedule_of_the_right_protocol_loses_a_lap_or_gets_stuck(scheme):
     factory = laps(scheme)
     system = JobSystem(factory, ONCE, results=False)
-    found = breadth_first(system, [exactly_once(factory), EVERY_RUN_ENDS], BOUNDS)
+    found = breadth_first(system, [exactly_once(factory), JOB_ENDS], BOUNDS)
     assert isinstance(found, Exhausted), found.told()
     assert found.counts.terminal > 1
 
 
 def test_m25_without_the_log_a_record_on_its_way_back_is_lost():
     factory = laps()
-    system = JobSystem(factory, ONCE, results=False, runtime=WRONG_LOOPS["no log of the loop"])
-    found = breadth_first(system, [EVERY_RUN_ENDS, exactly_once(factory)], BOUNDS)
+    system = JobSystem(factory, ONCE, results=False, runtime=NoLoopLog)
+    found = breadth_first(system, [JOB_ENDS, exactly_once(factory)], BOUNDS)
     assert isinstance(found, Violated)
     assert found.sentence == "body ends with laps/'k' = 1 instead of 2."
     assert "command:fail body[0]" in found.actions
@@ -62,12 +63,13 @@ def test_m25_without_the_log_a_record_on_its_way_back_is_lost():
 
 def test_m25_waiting_for_the_barrier_on_the_way_back_never_ends():
     factory = laps()
-    wrong = WRONG_LOOPS["waits for the back edge"]
-    system = JobSystem(factory, {TriggerCheckpoint(): 1}, results=False, runtime=wrong)
-    found = breadth_first(system, [exactly_once(factory), EVERY_RUN_ENDS], BOUNDS)
+    system = JobSystem(factory, {TriggerCheckpoint(): 1}, results=False, runtime=AwaitsTheBackEdge)
+    found = breadth_first(system, [exactly_once(factory), JOB_ENDS], BOUNDS)
     assert isinstance(found, Violated)
-    assert found.invariant == "every run comes to its end"
-    assert found.sentence.startswith("The job is running and nothing can happen any more")
+    assert found.invariant == "the job comes to its end"
+    assert found.sentence.startswith(
+        "Nothing more can happen, and the job is running: head[0] waits for"
+    )
 
 
 def doubling():
@@ -80,6 +82,6 @@ def doubling():
 
 
 def test_m21_the_shortest_way_into_the_deadlock_of_a_loop_that_expands():
-    found = breadth_first(JobSystem(doubling()), [EVERY_RUN_ENDS], BOUNDS)
+    found = breadth_first(JobSystem(doubling()), [JOB_ENDS], BOUNDS)
     assert isinstance(found, Violated)
     assert "none will come: the loop is full" in found.sentence
