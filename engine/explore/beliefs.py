@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable
 
+from engine.actions import impossible_actions
 from engine.checkpointing.chandy_lamport import ChandyLamport
 from engine.checkpointing.cut import counted
 from engine.elements import RECORD
@@ -216,3 +217,20 @@ def _one_state(system: JobSystem) -> str:
 
 
 BROADCAST_IS_ORDERED = Invariant("broadcast state is the same everywhere", _one_state, at_end=True)
+
+
+def _ended(system: JobSystem) -> str:
+    runtime = system.runtime
+    if runtime.state == FINISHED:
+        return ""
+    waiting = [
+        f"{subtask.id} waits for the barrier of checkpoint {alignment.checkpoint}"
+        for subtask in runtime.deployment.subtasks.values()
+        if (alignment := subtask.snapshots.alignment()) is not None
+    ]
+    waiting = waiting or [one["reason"]["sentence"] for one in impossible_actions(runtime)][:1]
+    why = f": {' and '.join(waiting)}" if waiting else ""
+    return f"Nothing more can happen, and the job is {runtime.state}{why}."
+
+
+JOB_ENDS = Invariant("the job comes to its end", _ended, at_end=True)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 
-from engine.actions import impossible_actions
 from engine.errors import InvalidJob
 from engine.explore.canonical import frozen
 from engine.explore.invariants import Invariant, Monitor
 from engine.explore.job import JobSystem
 from engine.graph.job_graph import JobGraph
-from engine.job_state import FAILED, FINISHED
+from engine.job_state import FINISHED
 from engine.keyframes import ATOMIC
 from engine.operators.keyed import KeyedOperator
 from engine.runtime import Runtime
@@ -149,21 +148,3 @@ def _order(memory: Contents, system: JobSystem, action: str) -> tuple[Contents, 
 ONE_OWNER = Invariant("one owner per key group", _owners)
 WATERMARKS_RISE = Monitor("watermarks never go backwards", _watermarks, _never_backwards)
 FIFO_CHANNELS = Monitor("channels keep their order", _contents, _order)
-
-
-def _stuck(system: JobSystem) -> str:
-    runtime = system.runtime
-    if runtime.state in (FINISHED, FAILED):
-        return ""
-    waiting = [
-        f"{subtask.id} waits for the barrier of checkpoint {alignment.checkpoint}"
-        for subtask in runtime.deployment.subtasks.values()
-        if (alignment := subtask.snapshots.alignment()) is not None
-    ]
-    reasons = waiting or [action["reason"]["sentence"] for action in impossible_actions(runtime)]
-    why = f": {' and '.join(reasons[:2])}" if reasons else ""
-    return f"Nothing more can happen, and the job is {runtime.state}{why}."
-
-
-JOB_ENDS = Invariant("the job comes to its end", _stuck, at_end=True)
-"""A protocol that waits for what it holds back itself breaks this; so does a loop that fills up."""

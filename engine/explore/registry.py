@@ -11,6 +11,7 @@ from engine.explore.beliefs import (
     BROADCAST_IS_ORDERED,
     CHECKPOINTS_STOP_THE_PIPELINE,
     DROPPED_IS_BEHIND,
+    JOB_ENDS,
     LOCAL_STATES_SUFFICE,
     NOTHING_IS_LATE,
     same_results,
@@ -18,7 +19,6 @@ from engine.explore.beliefs import (
 from engine.explore.invariants import Rule
 from engine.explore.job_invariants import (
     FIFO_CHANNELS,
-    JOB_ENDS,
     ONE_OWNER,
     WATERMARKS_RISE,
     exactly_once,
@@ -39,7 +39,7 @@ from engine.explore.wrong_barriers import (
     NoChannelState,
     SnapshotAfterEmit,
 )
-from engine.explore.wrong_loops import BarrierFromTheBackEdgeFirst, NoLoopLog
+from engine.explore.wrong_loops import AwaitsTheBackEdge, NoLoopLog
 from engine.explore.wrong_valves import HighestWatermark, LatestWatermark, MeanWatermark
 
 
@@ -104,7 +104,7 @@ INVARIANTS: dict[str, NamedRule] = {
     "job-ends": NamedRule(
         "job",
         "The job comes to its end",
-        "Where nothing more can happen, the job has finished, or failed for good: nobody waits for ever.",
+        "Where nothing more can happen, the job has finished: nobody waits for ever.",
         _same(JOB_ENDS),
     ),
     "dropped-is-behind": NamedRule(
@@ -253,7 +253,7 @@ MUTANTS: dict[str, Mutant] = {
         "job",
         "Waits for the back edge",
         "The head of a loop copies its state only after a barrier has come back, which it has not sent.",
-        BarrierFromTheBackEdgeFirst,
+        AwaitsTheBackEdge,
     ),
     "no-channel-state": Mutant(
         "network",

@@ -24,7 +24,7 @@ class WithoutLog(SubtaskSnapshots):
         super().take(checkpoint, unaligned, recording - self.subtask.feedback, forward)
 
 
-class AwaitsTheBackEdge(SubtaskSnapshots):
+class BarrierFromTheBackEdgeFirst(SubtaskSnapshots):
     """The head of a loop waits for a barrier on the way back before it copies its state: the one that it has not sent yet."""
 
     def __init__(self, subtask: Subtask, settings: CheckpointSettings) -> None:
@@ -38,7 +38,7 @@ class SubtaskWithoutLog(Subtask):
 
 
 class SubtaskAwaitingItself(Subtask):
-    snapshots_type = AwaitsTheBackEdge
+    snapshots_type = BarrierFromTheBackEdgeFirst
 
 
 class NoLoopLog(Runtime):
@@ -47,7 +47,7 @@ class NoLoopLog(Runtime):
     subtask_type = SubtaskWithoutLog
 
 
-class BarrierFromTheBackEdgeFirst(Runtime):
+class AwaitsTheBackEdge(Runtime):
     """No checkpoint of a loop is ever complete, and nothing comes in any more."""
 
     subtask_type = SubtaskAwaitingItself

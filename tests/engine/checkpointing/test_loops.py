@@ -6,7 +6,7 @@ import pytest
 
 from engine import Policy, Recording
 from engine.datastream.extensions import iterate
-from engine.explore.wrong_loops import BarrierFromTheBackEdgeFirst, NoLoopLog
+from engine.explore.wrong_loops import AwaitsTheBackEdge, NoLoopLog
 from engine.operators.split import SplitData
 from engine.testing import keyed_state, run_job, run_to_idle
 
@@ -68,7 +68,7 @@ def test_f40_without_the_log_it_is_gone():
 
 def test_m25_waiting_for_the_barrier_on_the_back_edge_is_waiting_for_oneself():
     recording = Recording(countdown(3), MANUAL)
-    recording._runtime = BarrierFromTheBackEdgeFirst(countdown(3)(), MANUAL, 0)
+    recording._runtime = AwaitsTheBackEdge(countdown(3)(), MANUAL, 0)
     act(recording, "read:source[0]/collection")
     recording.apply(CHECKPOINT)
     act(recording, "trigger:source[0]")

@@ -7,11 +7,12 @@ import pytest
 from engine import FailSubtask, TriggerCheckpoint
 from engine.datastream import KeyedProcessFunction, ValueStateDescriptor
 from engine.datastream.extensions import iterate
+from engine.explore.beliefs import JOB_ENDS
 from engine.explore.job import JobSystem
-from engine.explore.job_invariants import JOB_ENDS, exactly_once
+from engine.explore.job_invariants import exactly_once
 from engine.explore.results import Exhausted, Violated
 from engine.explore.search import Bounds, breadth_first
-from engine.explore.wrong_loops import BarrierFromTheBackEdgeFirst, NoLoopLog
+from engine.explore.wrong_loops import AwaitsTheBackEdge, NoLoopLog
 
 from ..jobs import set_checkpointing
 from ..small import job
@@ -62,12 +63,13 @@ def test_m25_without_the_log_a_record_on_its_way_back_is_lost():
 
 def test_m25_waiting_for_the_barrier_on_the_way_back_never_ends():
     factory = laps()
-    wrong = BarrierFromTheBackEdgeFirst
-    system = JobSystem(factory, {TriggerCheckpoint(): 1}, results=False, runtime=wrong)
+    system = JobSystem(factory, {TriggerCheckpoint(): 1}, results=False, runtime=AwaitsTheBackEdge)
     found = breadth_first(system, [exactly_once(factory), JOB_ENDS], BOUNDS)
     assert isinstance(found, Violated)
     assert found.invariant == "the job comes to its end"
-    assert found.sentence.startswith("Nothing more can happen, and the job is running")
+    assert found.sentence.startswith(
+        "Nothing more can happen, and the job is running: head[0] waits for"
+    )
 
 
 def doubling():

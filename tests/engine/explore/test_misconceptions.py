@@ -25,6 +25,7 @@ from engine.explore.beliefs import (
     BROADCAST_IS_ORDERED,
     CHECKPOINTS_STOP_THE_PIPELINE,
     DROPPED_IS_BEHIND,
+    JOB_ENDS,
     LOCAL_STATES_SUFFICE,
     NOTHING_IS_LATE,
     fires_by_the_clock,
@@ -33,7 +34,7 @@ from engine.explore.beliefs import (
     waits_for_lateness,
 )
 from engine.explore.invariants import first_broken
-from engine.explore.job_invariants import JOB_ENDS, exactly_once, keyed_state
+from engine.explore.job_invariants import exactly_once, keyed_state
 from engine.explore.minimize import minimize
 from engine.explore.network_invariants import RECORDED_STATE_OCCURRED, SNAPSHOT_CONSERVES
 from engine.explore.registry import MUTANTS
