@@ -2,7 +2,7 @@
 
 import { arrow, emitsResults, senderOf } from "../selectors.js";
 import { html, icons, setHtml } from "../svg.js";
-import { inline, markOf } from "../glyphs.js";
+import { inline, markOf, priorityMark } from "../glyphs.js";
 
 const NUMBERED = 9;
 
@@ -50,7 +50,7 @@ function possibleHtml(state, action, i, recorded, wait) {
     next ? (recorded ? "as recorded" : "Step") : ""}</span></button></li>`;
 }
 
-const REASONS = { credit: icons.credit, alignment: icons.lock };
+const REASONS = { credit: icons.credit, alignment: icons.lock, priority: icons.overtake, paused: icons.pause, stopping: icons.stop };
 
 function impossibleHtml(state, action) {
   const { reason } = action;
@@ -64,10 +64,14 @@ function words({ label, channel }, withRoute = true) {
   return html`${label.slice(0, -route.length)}${withRoute ? html`<i>${route}</i>` : ""}`;
 }
 
-const OTHERS = { read: icons.read, ack: icons.up, trigger: icons.down, restart: icons.again, clock: icons.wait };
+const OTHERS = {
+  read: icons.read, ack: icons.up, trigger: icons.down, restart: icons.again, clock: icons.wait, timer: icons.wait,
+  upload: icons.upload, switch: icons.overtake, expire: icons.wait, abort: icons.cross,
+};
 
 function picture(view, action) {
   if (action.element) return inline(markOf(action.element, action.channel ? emitsResults(view, senderOf(action.channel)) : false));
   if (action.kind === "trigger") return inline({ kind: "barrier", label: String(action.checkpoint) });
+  if (action.kind === "barrier") return inline(priorityMark(action.checkpoint));
   return OTHERS[action.kind] ?? icons.step;
 }
