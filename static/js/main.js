@@ -31,6 +31,7 @@ const boot = JSON.parse(document.getElementById("boot").textContent);
 const byId = (id) => document.getElementById(id);
 const root = document.documentElement;
 const { preview } = boot;
+const SCHEME = "@scheme";
 setTimes({ zone: boot.time_zone_minutes, format: boot.time_format });
 setKeys(Object.keys(boot.keys ?? {}));
 
@@ -41,6 +42,9 @@ const store = createStore({
   lab: boot.lab,
   urls: boot.urls,
   parameters: boot.parameters.map((one) => ({ ...one, value: boot.values?.[one.name] ?? one.default })),
+  scheme: preview.scheme,
+  schemes: boot.schemes,
+  schemeChosen: SCHEME in (boot.values ?? {}),
   seed: boot.seed,
   runId: boot.run,
   run: null,
