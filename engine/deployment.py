@@ -144,6 +144,7 @@ class Deployment:
             wake=lambda time: host.wake(subtask, time),
             exclude_ended=self.job.exclude_ended,
             place=vertex.place,
+            backend=self.job.durability.backend,
         )
         log = logs.setdefault(subtask, ResultLog())
         operator = vertex.make(context, self._assigned.get(subtask, []), log)

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from engine.checkpointing.coordinator import SAVEPOINT
-from engine.checkpointing.failure_reasons import COUNTED, EXPIRED, REASONS
+from engine.checkpointing.completed import SAVEPOINT
+from engine.checkpointing.failure_reasons import COUNTED, EXPIRED, FINALIZE, REASONS
 from engine.deployment import Slot
 from engine.elements import MAX_TIMESTAMP
+from engine.errors import InvalidJob
 from engine.events import ChannelsDrained, SourcesPaused, SourcesResumed
 from engine.graph.checkpoint_settings import STOP_THE_WORLD, UNALIGNED
 from engine.job_state import FINISHED, RUNNING, STOPPING
@@ -31,8 +32,8 @@ class JobSnapshots:
     """Everything that happens to the checkpoints of one runtime.
 
     paused: stop-the-world: the checkpoint for which the sources pause, or None. drained: whether the channels are empty.
-    next_trigger: when the next periodic checkpoint is due (microseconds), or None. wanted: whether one is due and waits
-    for room. ended: when the last checkpoint ended. stop: why the sources stop with the savepoint in progress, or "".
+    wanted: whether a periodic checkpoint is due and waits for room. ended: when the last checkpoint ended (microseconds).
+    stop: how the job ends with the savepoint in progress, or "" where it goes on.
     """
 
     def __init__(self, runtime: Runtime) -> None:
@@ -41,7 +42,6 @@ class JobSnapshots:
         self.coordinator = runtime.coordinator
         self.paused: int | None = None
         self.drained = False
-        self.next_trigger: int | None = None
         self.wanted = False
         self.ended = 0
         self.stop = ""
@@ -91,13 +91,13 @@ class JobSnapshots:
             self._wake_at(self._now + self.settings.interval * 1000)
 
     def _wake_at(self, time: int) -> None:
-        self.next_trigger = time
+        self.runtime.clock.forget(["timer:coordinator"])
         self.runtime.clock.wake(time, "timer:coordinator")
 
     def due(self) -> None:
         """The time of a periodic checkpoint has come."""
         settings = self.settings
-        if settings.interval is None or self.next_trigger is None:
+        if settings.interval is None:
             return
         earliest = self.ended + settings.min_pause * 1000
         if settings.min_pause and self.ended and self._now < earliest:
@@ -154,7 +154,13 @@ class JobSnapshots:
             self.coordinator.decline(subtask, checkpoint, part)
             if checkpoint in self.coordinator.pending:
                 self.abort(checkpoint, part, f"{REASONS[part]} of {subtask}")
-        elif self.coordinator.acknowledge(subtask, checkpoint, part):
+            return
+        try:
+            complete = self.coordinator.acknowledge(subtask, checkpoint, part)
+        except InvalidJob as refused:
+            self.abort(checkpoint, FINALIZE, f"{REASONS[FINALIZE]}: {refused}")
+            return
+        if complete:
             self._over(checkpoint)
             if self.runtime.state == STOPPING:
                 self._stopped(checkpoint)
@@ -280,25 +286,17 @@ class JobSnapshots:
     # Stepping back
 
     def keyframe(self) -> Any:
-        return (
-            self.paused,
-            self.drained,
-            self.next_trigger,
-            self.wanted,
-            self.ended,
-            self.stop,
-        )
+        return self.paused, self.drained, self.wanted, self.ended, self.stop
+
+    def state_key(self, newest: int) -> Any:
+        """What makes a difference for what can happen: checkpoints and times count back from the newest and from now."""
+        since = self._now - self.ended if self.settings.min_pause and self.ended else None
+        paused = None if self.paused is None else newest - self.paused
+        return paused, self.drained, self.wanted, since, self.stop
 
     def rewind(self, frame: Any) -> None:
         """Take over a keyframe, after the subtasks have taken over theirs."""
         draining = self.paused is not None and not self.drained
-        (
-            self.paused,
-            self.drained,
-            self.next_trigger,
-            self.wanted,
-            self.ended,
-            self.stop,
-        ) = frame
+        self.paused, self.drained, self.wanted, self.ended, self.stop = frame
         if draining or self.paused is not None:
             self.watch_drain()

@@ -15,6 +15,8 @@ from typing import Any
 from engine import digest
 from engine.actions import commands_offered, impossible_actions, possible_actions
 from engine.breakpoints import Breakpoint, parse_breakpoint
+from engine.checkpointing.completed import MemoryStorage
+from engine.checkpointing.savepoint import Savepoint
 from engine.commands import command_data, parse_command
 from engine.errors import EngineBug, InvalidJob, LearnerMistake, WouldBranch
 from engine.event_time.windows import TimeWindow
@@ -62,7 +64,10 @@ def collector_paused() -> Iterator[None]:
 
 
 class Recording:
-    """One run: a runtime at `position`, and the log up to `head`."""
+    """One run: a runtime at `position`, and the log up to `head`.
+
+    restore: what the job starts from. storage: makes the place for checkpoints; forks keep theirs in memory.
+    """
 
     def __init__(
         self,
@@ -70,12 +75,18 @@ class Recording:
         policy: Policy = ATOMIC,
         seed: int = 0,
         log: Iterable[LogEntry] = (),
+        restore: Savepoint | None = None,
+        storage: Callable[[JobGraph], MemoryStorage] | None = None,
     ) -> None:
         self._factory = graph_factory
+        self.restore = restore
+        """What the run started from: with its digest, part of what makes the run what it is. None: from nothing."""
         self.policy = policy
         self.seed = seed
         self._log = Log(log)
-        self._runtime = Runtime(graph_factory(), policy, seed)
+        graph = graph_factory()
+        self._storage = storage(graph) if storage else None
+        self._runtime = Runtime(graph, policy, seed, restore, self._storage)
         self._frames: list[tuple[int, Any]] = [(0, self._runtime.keyframe())]
         self._interval = FIRST_INTERVAL
         self.frontier = 0
@@ -390,7 +401,11 @@ class Recording:
         if self.replay_only and step == 0:
             # What cannot be copied has to be made anew; what was written outside stays written.
             trace, logs = self._runtime.trace, self._runtime.logs
-            self._runtime = Runtime(self._factory(), self.policy, self.seed)
+            if self._storage is not None:
+                self._storage.completed = ()
+            self._runtime = Runtime(
+                self._factory(), self.policy, self.seed, self.restore, self._storage
+            )
             self._runtime.trace.marks, self._runtime.trace.frontier = trace.marks, trace.frontier
             for name, log in logs.items():
                 if name in self._runtime.logs:
@@ -401,7 +416,8 @@ class Recording:
     def fork(self) -> Recording:
         """An independent run whose log ends at the position."""
         position = self.position
-        copy = Recording(self._factory, self.policy, self.seed, self._log.prefix(position))
+        prefix = self._log.prefix(position)
+        copy = Recording(self._factory, self.policy, self.seed, prefix, self.restore)
         if not self.replay_only:
             copy._frames = [(step, frame) for step, frame in self._frames if step <= position]
             for name, log in self._runtime.logs.items():

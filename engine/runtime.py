@@ -9,8 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from engine.alignment_groups import pause_and_resume
-from engine.checkpointing.coordinator import SAVEPOINT, Coordinator
+from engine.checkpointing.completed import SAVEPOINT, Completed, MemoryStorage
+from engine.checkpointing.coordinator import Coordinator
 from engine.checkpointing.failure_reasons import TASK_FAILURE
+from engine.checkpointing.savepoint import Savepoint, fitted
 from engine.clock import Clock
 from engine.commands import (
     Command,
@@ -47,6 +49,7 @@ from engine.operators.sink import ResultLog
 from engine.picture import deployed_picture
 from engine.refill import refill
 from engine.scheduler import Policy, Scheduler, make_scheduler
+from engine.state.sizes import full_bytes
 from engine.subtask import Subtask
 from engine.trace import Trace
 from engine.values import text
@@ -55,18 +58,39 @@ UNBOUNDED = 1 << 60
 
 
 class Runtime:
-    """A job that runs. `most` bounds a burst from outside; 1 makes every policy atomic without changing its schedule."""
+    """A job that runs. `most` bounds a burst from outside; 1 makes every policy atomic without changing its schedule.
+
+    restore: what the job starts from, instead of nothing. storage: where its checkpoints go, in memory if None.
+    """
 
     subtask_type: type[Subtask] = Subtask
     """What it deploys; another one where a protocol is wrong on purpose (`explore/wrong_barriers.py`)."""
 
-    def __init__(self, job: JobGraph, policy: Policy, seed: int) -> None:
-        self.job = job.validated()
+    def __init__(
+        self,
+        job: JobGraph,
+        policy: Policy,
+        seed: int,
+        restore: Savepoint | None = None,
+        storage: MemoryStorage | None = None,
+    ) -> None:
+        job = job.validated()
+        parts: dict[str, list[Any]] = {}
+        if restore is not None:
+            job, parts = fitted(job, restore)
+        self.job = job
         self.seed = seed
         self.trace = Trace()
         self.clock = Clock()
         self.readiness = Readiness()
         self.coordinator = Coordinator(self.trace)
+        self.coordinator.storage = storage or MemoryStorage(job.durability.retained)
+        if restore is not None:
+            self.coordinator.start_from(
+                Completed(
+                    restore.checkpoint, SAVEPOINT, parts, full_bytes(parts), restore.in_flight
+                )
+            )
         self.snapshots = JobSnapshots(self)
         self.quantum = policy.quantum
         self.scheduler: Scheduler = make_scheduler(policy, seed)
@@ -84,10 +108,14 @@ class Runtime:
         self.schedule: list[tuple[str, int]] | None = None
         """(action, elements taken) of every turn, where somebody set it to a list."""
         self._deploy()
+        if restore is not None:
+            self.deployment.restore(parts)
         failed = self._open()
         if failed:
             subtask, error = failed
             raise cannot_start(self._vertex_of(subtask), subtask, error)
+        if restore is not None and restore.in_flight:
+            refill(self.deployment, restore.in_flight, parts)
 
     @property
     def step(self) -> int:

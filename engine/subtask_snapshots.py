@@ -43,7 +43,7 @@ from engine.events import (
 from engine.graph.checkpoint_settings import AT_LEAST_ONCE, CheckpointSettings
 from engine.network.channel import Channel, Link
 from engine.network.result_partition import element_id
-from engine.state.sizes import estimated_bytes
+from engine.state.sizes import full_bytes, written_bytes
 
 if TYPE_CHECKING:
     from engine.subtask import Subtask
@@ -163,11 +163,13 @@ class SubtaskSnapshots:
         recording: the inputs whose elements belong to the part until their barriers come.
         """
         subtask = self.subtask
-        state = subtask.operator.snapshot()
-        size = estimated_bytes(state)
+        savepoint = self.host.coordinator.is_savepoint(checkpoint)
+        state = subtask.operator.savepoint() if savepoint else subtask.operator.snapshot()
+        size = full_bytes(state)
         self._emit(SnapshotTaken(subtask.id, checkpoint, size, subtask.operator.entries()))
         self.host.coordinator.snapshot_taken(subtask.id, checkpoint, size)
-        part = SnapshotInProgress(checkpoint, state, size if self.upload_bytes else 0, unaligned)
+        left = written_bytes(state) if self.upload_bytes else 0
+        part = SnapshotInProgress(checkpoint, state, left, unaligned)
         part.recording = recording
         self.parts.append(part)
         if unaligned:

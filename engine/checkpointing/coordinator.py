@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from engine.checkpointing.completed import SAVEPOINT, Completed, MemoryStorage
 from engine.checkpointing.failure_reasons import REASONS, SUBSUMED
 from engine.checkpointing.snapshot import Elements, Snapshot
-from engine.checkpointing.storage import Completed, MemoryStorage
 from engine.errors import EngineBug
 from engine.events import (
     CheckpointAborted,
@@ -29,7 +29,6 @@ from engine.state.sizes import estimated_bytes
 from engine.trace import Trace
 
 COORDINATOR = "coordinator"
-SAVEPOINT = "savepoint"
 
 
 class Pending:
@@ -74,6 +73,11 @@ class Coordinator:
     def _emit(self, *events: Any) -> None:
         if self.trace.events is not None:
             self.trace.events.extend(events)
+
+    def start_from(self, completed: Completed) -> None:
+        """The job was started from here: recovery goes back to it until there is a newer one, and ids go on behind its id."""
+        self.storage.completed = (completed,)
+        self.next_id = completed.checkpoint + 1
 
     def newest(self) -> int | None:
         """The newest checkpoint in progress, or None."""
@@ -160,7 +164,10 @@ class Coordinator:
     # Ends
 
     def acknowledge(self, subtask: str, checkpoint: int, part: Snapshot) -> bool:
-        """Record a subtask's part; True when it was the last one and the checkpoint is complete."""
+        """Record a subtask's part; True when it was the last one and the checkpoint is complete.
+
+        InvalidJob where the storage refuses the checkpoint, which is still in progress then.
+        """
         self._emit(SnapshotAcknowledged(subtask, checkpoint))
         entry = self.entry(subtask, checkpoint)
         if entry is not None:

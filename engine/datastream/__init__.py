@@ -1,6 +1,10 @@
 """The programming interface: the names of pyflink.datastream and pyflink.common, for the subset that is implemented."""
 
 from engine.datastream.checkpoint_config import CheckpointConfig, CheckpointingMode
+from engine.datastream.checkpoint_storage import (
+    FileSystemCheckpointStorage,
+    JobManagerCheckpointStorage,
+)
 from engine.datastream.common import (
     AggregatingStateDescriptor,
     Duration,
@@ -14,6 +18,7 @@ from engine.datastream.common import (
     ValueStateDescriptor,
     WatermarkStrategy,
 )
+from engine.datastream.configuration import Configuration
 from engine.datastream.connected import BroadcastStream, ConnectedStreams
 from engine.datastream.connectors import FileSource, StreamFormat
 from engine.datastream.data_stream import DataStream, DataStreamSink, KeyedStream
@@ -45,6 +50,7 @@ from engine.datastream.functions import (
     TimestampAssigner,
     WindowFunction,
 )
+from engine.datastream.state_backend import EmbeddedRocksDBStateBackend, HashMapStateBackend
 from engine.datastream.window import (
     ContinuousEventTimeTrigger,
     ContinuousProcessingTimeTrigger,
@@ -80,6 +86,7 @@ __all__ = [
     "CoGroupFunction",
     "CoMapFunction",
     "CoProcessFunction",
+    "Configuration",
     "ConnectedStreams",
     "ContinuousEventTimeTrigger",
     "ContinuousProcessingTimeTrigger",
@@ -88,14 +95,18 @@ __all__ = [
     "DataStreamSink",
     "Duration",
     "DynamicEventTimeSessionWindows",
+    "EmbeddedRocksDBStateBackend",
     "EventTimeSessionWindows",
     "EventTimeTrigger",
     "FileSource",
+    "FileSystemCheckpointStorage",
     "FilterFunction",
     "FlatMapFunction",
     "Function",
     "GlobalWindows",
+    "HashMapStateBackend",
     "JobExecutionResult",
+    "JobManagerCheckpointStorage",
     "JoinFunction",
     "KeySelector",
     "KeyedBroadcastProcessFunction",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from engine.datastream.checkpoint_storage import CheckpointStorageMethods
 from engine.datastream.checks import check_integer
 from engine.datastream.common import Duration
 from engine.datastream.transformation import caller
@@ -30,7 +31,7 @@ class CheckpointingMode:
     AT_LEAST_ONCE = "AT_LEAST_ONCE"
 
 
-class CheckpointConfig:
+class CheckpointConfig(CheckpointStorageMethods):
     """The part of pyflink.datastream.CheckpointConfig that is there. Times are in ms of the engine's clock."""
 
     def __init__(self) -> None:

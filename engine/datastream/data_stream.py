@@ -26,6 +26,7 @@ from engine.operators.reduce import ReduceOperator
 from engine.operators.sink import SinkOperator
 from engine.operators.timestamps import TimestampsOperator
 from engine.state.operator_state import redistribute_operator_state
+from engine.values import text
 
 if TYPE_CHECKING:
     from engine.datastream.connected import BroadcastStream, ConnectedStreams
@@ -63,7 +64,15 @@ class Properties:
         return self
 
     def uid(self: Any, uid: str) -> Any:
-        """Taken for PyFlink's sake: a savepoint is restored only into the job that took it."""
+        """What the operator's state is found by in a savepoint, also once the job has changed. Without one, its name."""
+        if not isinstance(uid, str) or not uid:
+            raise InvalidJob(
+                "uid",
+                f"A uid must be a text that is not empty, not {text(uid)}.",
+                place=caller(),
+                mend="uid('count-per-user')",
+            )
+        self._transformation.uid = uid
         return self
 
     def set_parallelism(self: Any, parallelism: int) -> Any:
@@ -188,9 +197,7 @@ class DataStream(Properties):
                 place=caller(),
                 mend="Pass a function or a KeySelector.",
             )
-        declared = (
-            key_type.name if key_type is not None and key_type.name in ("INT", "LONG") else None
-        )
+        declared = key_type.name if key_type is not None else None
         return KeyedStream(
             self._environment,
             self.partitioned(partitioners.Hash(selector, declared))._inputs,

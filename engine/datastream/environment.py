@@ -6,10 +6,14 @@ import builtins
 from collections.abc import Iterable
 from typing import Any
 
+from engine.checkpointing.completed import MemoryStorage
+from engine.checkpointing.storage import DirectoryStorage
 from engine.datastream.checkpoint_config import CheckpointConfig, CheckpointingMode
 from engine.datastream.checks import check_integer, check_max_parallelism, check_parallelism
 from engine.datastream.common import TypeInformation, WatermarkStrategy
+from engine.datastream.configuration import DIRECTORY, Configuration
 from engine.datastream.data_stream import DataStream
+from engine.datastream.state_backend import StateBackendMethods
 from engine.datastream.transformation import Input, Transformation, build_graph, caller
 from engine.errors import InvalidJob
 from engine.graph.job_graph import DEFAULT_BUFFERS, JobGraph
@@ -45,10 +49,11 @@ class JobExecutionResult:
         self.results = results
 
 
-class StreamExecutionEnvironment:
+class StreamExecutionEnvironment(StateBackendMethods):
     """Collects the operators of one job. Parallelism is 1 unless it is set."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._transformations: list[Transformation] = []
         self._parallelism = 1
         self._max_parallelism: int | None = None
@@ -58,8 +63,20 @@ class StreamExecutionEnvironment:
         self._config = ExecutionConfig()
 
     @staticmethod
-    def get_execution_environment(configuration: Any = None) -> StreamExecutionEnvironment:
-        return StreamExecutionEnvironment()
+    def get_execution_environment(
+        configuration: Configuration | None = None,
+    ) -> StreamExecutionEnvironment:
+        env = StreamExecutionEnvironment()
+        if configuration is not None:
+            env.configure(configuration)
+        return env
+
+    def configure(self, configuration: Configuration) -> None:
+        """Take over the settings that are set in a configuration."""
+        super().configure(configuration)
+        directory = configuration.get_string(DIRECTORY)
+        if directory is not None:
+            self._checkpoints.set_checkpoint_storage_dir(directory)
 
     def __getattr__(self, name: str) -> Any:
         if name in {
@@ -67,7 +84,6 @@ class StreamExecutionEnvironment:
             "from_data_stream",
             "add_jars",
             "add_classpaths",
-            "set_state_backend",
             "set_python_requirements",
             "execute_async",
             "generate_sequence",
@@ -194,12 +210,15 @@ class StreamExecutionEnvironment:
             buffers=self._buffers,
             exclude_ended=self._exclude_ended,
             checkpointing=self._checkpoints.settings(),
+            durability=self.durability._replace(directory=self._checkpoints.storage.directory),
         )
 
     def execute(self, job_name: str = "job") -> JobExecutionResult:
         """Run the job to its end and print what its sinks wrote, as PyFlink's print does."""
         graph = self.get_job_graph(job_name)
-        recording = Recording(lambda: graph, Policy("round_robin", 64))
+        recording = Recording(
+            lambda: graph, Policy("round_robin", 64), restore=self.start(graph), storage=opened
+        )
         while recording.position == recording.head:
             before = recording.position
             recording.step(100_000)
@@ -217,6 +236,14 @@ class StreamExecutionEnvironment:
         if runtime.state == "failed":
             raise InvalidJob("job_failed", runtime.reason)
         return JobExecutionResult(results)
+
+
+def opened(graph: JobGraph) -> MemoryStorage:
+    """Where a job's checkpoints go when it is executed: into the directory that it sets, if any."""
+    directory = graph.durability.directory
+    if directory is None:
+        return MemoryStorage(graph.durability.retained)
+    return DirectoryStorage(directory, graph)
 
 
 def _sinks(graph: JobGraph) -> set[str]:

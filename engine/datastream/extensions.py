@@ -32,6 +32,7 @@ from engine.event_time.watermarks import WatermarkSpec
 from engine.event_time.windows import SessionWindows
 from engine.operators.panes import Bundle, Pane, PaneRules, ResultTime, Timing
 from engine.operators.split import At, Broken, EmitWatermark, SetIdle, Skip, SplitData, Wait
+from engine.state.codec import writable
 
 Stream = TypeVar("Stream", bound=DataStream)
 
@@ -72,6 +73,7 @@ __all__ = [
     "upload_in_steps",
     "with_panes",
     "with_retractions",
+    "writable",
 ]
 
 

@@ -42,6 +42,7 @@ class Transformation:
     splits: list[Any] | None = None
     brief: Callable[[Any], str] | None = None
     place: str = ""
+    uid: str | None = None
 
 
 def caller() -> str:
@@ -95,6 +96,7 @@ def build_graph(
                 splits=transformation.splits,
                 brief=transformation.brief,
                 place=transformation.place,
+                uid=transformation.uid,
             )
         )
         for upstream, partitioner, tag, gate in transformation.inputs:

@@ -19,8 +19,9 @@ class TimerQueue:
 
     __slots__ = ("_heap", "by_time")
 
-    def __init__(self) -> None:
-        self.by_time: Timers = {}
+    def __init__(self, by_time: Timers | None = None) -> None:
+        self.by_time: Timers = {} if by_time is None else by_time
+        """An empty table of a state backend, or a dict."""
         self._heap: list[int] = []
 
     def register(self, timestamp: int, key: Any, namespace: Hashable = None) -> bool:
@@ -77,6 +78,7 @@ class TimerQueue:
 
     def load(self, by_time: Timers) -> None:
         """Replace all timers by a copy of `by_time`."""
-        self.by_time = {timestamp: dict(held) for timestamp, held in by_time.items()}
+        self.by_time.clear()
+        self.by_time.update({timestamp: dict(held) for timestamp, held in by_time.items()})
         self._heap = list(self.by_time)
         heapify(self._heap)

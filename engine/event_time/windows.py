@@ -11,9 +11,11 @@ from typing import Any, NamedTuple
 
 from engine.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
 from engine.errors import InvalidJob
+from engine.state.codec import writable
 from engine.values import text
 
 
+@writable
 class TimeWindow(NamedTuple):
     """[start, end) in ms; its last timestamp is end - 1."""
 

@@ -1,7 +1,7 @@
 """Hashable forms of what the engine's objects hold, equal where the values are.
 
 Values are compared with their types, since 1 == True == 1.0 in Python. The order of a dict counts, because a job can see
-it; the order of keys in a table of keyed state cannot be seen and does not count.
+it; the order of keys in a table of keyed state cannot be seen and does not count. Nor does how a backend has laid state out.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from collections.abc import Hashable
 from typing import Any
 
 from engine.operators.keyed import KeyedPart
+from engine.state.backends.parts import Incremental, Layout, whole
+from engine.state.keyed_state import Tables
 from engine.values import Attached, Boxed
 
 _PLAIN = frozenset({int, str, type(None), bytes})
@@ -32,16 +34,11 @@ def frozen(value: Any) -> Hashable:
             return kind.__name__, tuple(value), tuple(map(type, value))
         return kind.__name__, tuple(map(frozen, value))
     if kind is KeyedPart:
-        tables = frozenset(
-            (
-                name,
-                table_kind,
-                frozenset((frozen(key), frozen(held)) for key, held in table.items()),
-            )
-            for name, (table_kind, table) in value.tables.items()
-            if table
-        )
-        return tables, _timers(value.event), _timers(value.processing)
+        return _tables(value.tables), _timers(value.event), _timers(value.processing)
+    if kind is Incremental:
+        return _tables(whole(value))
+    if kind is Layout:
+        return None
     if isinstance(value, tuple | list):
         return kind.__name__, tuple(map(frozen, value))
     if isinstance(value, dict):
@@ -56,6 +53,14 @@ def frozen(value: Any) -> Hashable:
     if attributes is not None:
         return f"{kind.__module__}.{kind.__qualname__}", frozen(dict(attributes))
     return f"{kind.__module__}.{kind.__qualname__}", repr(value)
+
+
+def _tables(tables: Tables) -> Hashable:
+    return frozenset(
+        (name, kind, frozenset((frozen(key), frozen(held)) for key, held in table.items()))
+        for name, (kind, table) in tables.items()
+        if table
+    )
 
 
 def _timers(timers: dict[int, dict[Any, None]]) -> Hashable:

@@ -164,7 +164,7 @@ class JobSystem:
             runtime.readiness.keyframe(),
             tuple(sorted((time - now, name) for time, _, name in entries)),
             self._coordinator(newest),
-            runtime.snapshots.keyframe(),
+            runtime.snapshots.state_key(newest),
             tuple(
                 (
                     tuple(

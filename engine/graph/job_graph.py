@@ -10,6 +10,7 @@ import networkx as nx
 
 from engine.errors import InvalidJob
 from engine.graph.checkpoint_settings import CheckpointSettings
+from engine.graph.durability import Durability
 from engine.network.partitioners import Forward, Partitioner
 from engine.state.key_groups import UPPER_BOUND_MAX_PARALLELISM, default_max_parallelism
 
@@ -24,6 +25,7 @@ class Vertex:
     make: (context, splits of this subtask, result log) -> the operator instance; what it does not need it ignores.
     redistribute: (parts of all old subtasks, owner(canonical key) -> new index, new parallelism) -> parts of the new ones.
     brief: value -> at most 8 characters for the picture, or None.
+    uid: what the operator's state is found by in a savepoint; its id where it has none.
     """
 
     id: str
@@ -39,6 +41,7 @@ class Vertex:
     splits: list[Any] | None = None
     brief: Callable[[Any], str] | None = None
     place: str = ""
+    uid: str | None = None
 
     def maximum(self) -> int:
         """The max parallelism that is in force."""
@@ -76,6 +79,7 @@ class JobGraph:
     checkpointing: CheckpointSettings = DEFAULT_CHECKPOINTING
     restart_attempts: int = 3
     exclude_ended: bool = False
+    durability: Durability = Durability()  # noqa: RUF009 - immutable
 
     def vertex(self, vertex_id: str) -> Vertex:
         for vertex in self.vertices:
@@ -131,6 +135,7 @@ class JobGraph:
                 "Two operators have the same id.",
                 mend="Give each a name or uid of its own.",
             )
+        self._check_uids()
         self._check_parallelism()
         if not nx.is_directed_acyclic_graph(graph):
             cycle = " -> ".join(start for start, _ in nx.find_cycle(graph))
@@ -157,6 +162,19 @@ class JobGraph:
                     mend="Use rebalance or rescale, or set the same parallelism.",
                 )
         return self
+
+    def _check_uids(self) -> None:
+        used: dict[str, str] = {}
+        for vertex in self.vertices:
+            uid = vertex.uid or vertex.id
+            if uid in used:
+                raise InvalidJob(
+                    "duplicate_uid",
+                    f"{used[uid]} and {vertex.id} have the same uid {uid!r}.",
+                    place=vertex.place or vertex.id,
+                    mend="Give each operator a uid of its own, that is no other operator's name.",
+                )
+            used[uid] = vertex.id
 
     def _check_parallelism(self) -> None:
         for vertex in self.vertices:

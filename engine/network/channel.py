@@ -14,9 +14,11 @@ from typing import NamedTuple
 
 from engine.elements import BARRIER, RECORD, WATERMARK, Element
 from engine.network.credit import Credit, Readiness
+from engine.state.codec import writable
 from engine.values import IMMUTABLE, by_value, is_immutable
 
 
+@writable
 class Link(NamedTuple):
     """Where a channel stands in the graph: the edge it belongs to, and the indexes of its subtasks."""
 

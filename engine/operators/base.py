@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from engine.elements import MIN_TIMESTAMP, Element
 from engine.events import StatePut, TimerSet, Warned
+from engine.state.backends import BackendSettings
 from engine.state.keyed_state import Rows
 from engine.trace import Trace
 
@@ -34,6 +35,7 @@ class Context:
     """Whether ended inputs are left out of watermarks, instead of counting as the end of event time."""
     place: str = ""
     """File and line of the job where the operator was declared, where known."""
+    backend: BackendSettings = BackendSettings()  # noqa: RUF009 - immutable
 
     def rows(self) -> Rows:
         return Rows(self.subtask, self.trace, self.max_parallelism, self.key_type)
@@ -98,6 +100,10 @@ class Operator:
     def snapshot(self) -> Any:
         """This subtask's part of a checkpoint: a copy that later changes do not reach, or None."""
         return None
+
+    def savepoint(self) -> Any:
+        """This subtask's part of a savepoint: the same on every backend, and without references to what was stored before."""
+        return self.snapshot()
 
     def restore(self, part: Any) -> None:
         """Take over a part made by `snapshot` or `redistribute`."""

@@ -16,6 +16,8 @@ from engine.operators.base import Context
 from engine.operators.keyed import EVENT, KeyedPart, redistribute_keyed
 from engine.operators.keyed_function import KeyedFunctionOperator
 from engine.operators.process import FunctionContext, attach, collect
+from engine.state.backends.parts import Incremental
+from engine.state.codec import writable
 from engine.state.key_groups import canonical, original
 from engine.state.operator_state import NO_GROUP, broadcast_items
 from engine.values import loaded, stored, text
@@ -23,10 +25,11 @@ from engine.values import loaded, stored, text
 BroadcastTables = dict[str, dict[Any, Any]]
 
 
+@writable
 class BroadcastPart(NamedTuple):
     """One subtask's part of a snapshot."""
 
-    keyed: KeyedPart
+    keyed: KeyedPart | Incremental
     tables: BroadcastTables
 
 
@@ -173,6 +176,9 @@ class BroadcastProcessOperator(KeyedFunctionOperator):
     def snapshot(self) -> BroadcastPart:  # type: ignore[override]
         return BroadcastPart(super().snapshot(), self._copies())
 
+    def savepoint(self) -> BroadcastPart:  # type: ignore[override]
+        return BroadcastPart(super().savepoint(), self._copies())
+
     def _copies(self) -> BroadcastTables:
         return {name: dict(table) for name, table in self.tables.items()}
 
@@ -185,11 +191,13 @@ class BroadcastProcessOperator(KeyedFunctionOperator):
 
     def keyframe(self) -> Any:
         part = BroadcastPart(self.part(), self._copies())
-        return self.watermark, part, self.state.key, self.function.keyframe()
+        layout = self.state.backend.keyframe()
+        return self.watermark, part, self.state.key, self.function.keyframe(), layout
 
     def rewind(self, frame: Any) -> None:
-        self.watermark, part, self.state.key, function = frame
+        self.watermark, part, self.state.key, function, layout = frame
         self.restore(part)
+        self.state.backend.rewind(layout)
         self.function.rewind(function)
 
 

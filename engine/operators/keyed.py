@@ -13,16 +13,30 @@ from engine.errors import InvalidJob
 from engine.event_time.timers import TimerQueue, Timers
 from engine.events import StatePut, TimerFired, TimerRemoved, TimerSet
 from engine.operators.base import Context, Operator
+from engine.state.backends import make_backend
+from engine.state.backends.parts import Incremental, keep_their_layers, whole
+from engine.state.codec import writable
 from engine.state.key_groups import original
-from engine.state.keyed_state import KeyedState, Tables, merge_tables, row_id, split_tables
+from engine.state.keyed_state import (
+    STATE,
+    KeyedState,
+    Tables,
+    in_order_of_expiry,
+    merge_tables,
+    row_id,
+    split_tables,
+)
 from engine.values import text
 
 EVENT = "event"
 PROCESSING = "processing"
+TIMERS = "timers "
+"""What the names of tables of timers begin with in a backend."""
 MOST_TIMERS = 200_000
 """How many timers one watermark may fire: a timer that sets itself again at the end of time must not hang the engine."""
 
 
+@writable
 class KeyedPart(NamedTuple):
     """One subtask's part of a snapshot."""
 
@@ -40,8 +54,12 @@ class KeyedOperator(Operator):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self.rows = context.rows()
-        self.state = KeyedState(self.rows, context.now)
-        self.timers = {EVENT: TimerQueue(), PROCESSING: TimerQueue()}
+        backend = make_backend(context.backend)
+        self.state = KeyedState(self.rows, context.now, backend)
+        self.timers = {
+            clock: TimerQueue(backend.table(TIMERS + clock, TIMERS, True))
+            for clock in (EVENT, PROCESSING)
+        }
 
     def open(self) -> None:
         """Ask the clock again for timers that were restored."""
@@ -122,7 +140,11 @@ class KeyedOperator(Operator):
 
     # Snapshots and keyframes
 
-    def snapshot(self) -> KeyedPart:
+    def snapshot(self) -> KeyedPart | Incremental:
+        stored = self.state.backend.snapshot()
+        return KeyedOperator.savepoint(self) if stored is None else stored
+
+    def savepoint(self) -> KeyedPart:
         part = self.part()
         for clean in self.state.cleaners:
             clean(part.tables)
@@ -134,21 +156,27 @@ class KeyedOperator(Operator):
             self.state.copy(), self.timers[EVENT].snapshot(), self.timers[PROCESSING].snapshot()
         )
 
-    def restore(self, part: KeyedPart | None) -> None:
-        tables, event, processing = part or KeyedPart({}, {}, {})
-        self.state.load(tables)
-        self.timers[EVENT].load(event)
-        self.timers[PROCESSING].load(processing)
+    def restore(self, part: KeyedPart | Incremental | None) -> None:
+        keyed = keyed_part(part)
+        self.state.restored = frozenset(keyed.tables)
+        self._load(keyed._replace(tables=in_order_of_expiry(keyed.tables)))
+        self.state.backend.restored(part)
+
+    def _load(self, part: KeyedPart) -> None:
+        self.state.load(part.tables)
+        self.timers[EVENT].load(part.event)
+        self.timers[PROCESSING].load(part.processing)
 
     def entries(self) -> int:
         return self.state.entries() + sum(queue.count() for queue in self.timers.values())
 
     def keyframe(self) -> Any:
-        return self.watermark, self.part(), self.state.key
+        return self.watermark, self.part(), self.state.key, self.state.backend.keyframe()
 
     def rewind(self, frame: Any) -> None:
-        self.watermark, part, self.state.key = frame
-        self.restore(part)
+        self.watermark, part, self.state.key, layout = frame
+        self._load(part)
+        self.state.backend.rewind(layout)
 
     def shown_state(self) -> Iterable[StatePut]:
         return self.state.shown()
@@ -161,11 +189,25 @@ class KeyedOperator(Operator):
         ]
 
 
+def keyed_part(part: KeyedPart | Incremental | None) -> KeyedPart:
+    """The tables and timers that a part stands for, whichever backend has made it."""
+    if part is None:
+        return KeyedPart({}, {}, {})
+    if type(part) is not Incremental:
+        return part  # type: ignore[return-value]
+    tables = whole(part)
+    timers = {clock: tables.pop(TIMERS + clock, ("", {}))[1] for clock in (EVENT, PROCESSING)}
+    states = {name.removeprefix(STATE): table for name, table in tables.items()}
+    return KeyedPart(states, timers[EVENT], timers[PROCESSING])
+
+
 def redistribute_keyed(
     parts: list[Any], owner: Callable[[Any], int], parallelism: int
-) -> list[KeyedPart]:
-    """Tables and timers go to the subtask that owns their key group."""
-    present = [part for part in parts if part]
+) -> list[KeyedPart] | list[Incremental]:
+    """Tables and timers go to the subtask that owns their key group. With the parallelism that they had, layers stay layers."""
+    if keep_their_layers(parts, parallelism):
+        return list(parts)
+    present = [keyed_part(part) for part in parts if part]
     tables = split_tables(merge_tables([part.tables for part in present]), owner, parallelism)
     event: list[Timers] = [{} for _ in range(parallelism)]
     processing: list[Timers] = [{} for _ in range(parallelism)]

@@ -22,6 +22,7 @@ from engine.event_time.windows import SessionWindows, TimeWindow, WindowSpec, me
 from engine.operators.base import Context
 from engine.operators.window import CONTENTS, SESSIONS, WindowContext, WindowOperator, no_timestamp
 from engine.operators.window_contents import Contents
+from engine.state.codec import writable
 
 PANES = "panes"
 
@@ -88,6 +89,7 @@ class PaneContext(WindowContext):
         return self._pane
 
 
+@writable
 class PaneState(NamedTuple):
     """What is kept of a window's panes. fired: how many. not_early: how many of them were not. time: of the next result."""
 

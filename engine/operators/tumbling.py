@@ -20,6 +20,8 @@ from engine.operators.runtime_context import RuntimeContext
 from engine.operators.silence import Silence
 from engine.operators.user_function import UserFunction
 from engine.operators.window import CONTENTS, WindowContext
+from engine.state.backends import make_backend
+from engine.state.backends.parts import Incremental, keep_their_layers, whole
 from engine.state.key_groups import original
 from engine.state.keyed_state import Rows, row_id
 from engine.values import IMMUTABLE, Boxed, by_value, loaded, stored, text
@@ -56,7 +58,8 @@ class TumblingWindowOperator(Operator):
         self.window_function = UserFunction(window_function)
         self.late_tag = late_tag
         self.rows: Rows = context.rows()
-        self.contents: Contents = {}
+        self.backend = make_backend(context.backend)
+        self.contents: Contents = self.backend.table(CONTENTS, "panes", True)
         self.ends: list[int] = []
         self.late = 0
         self.silence = Silence()
@@ -115,7 +118,7 @@ class TumblingWindowOperator(Operator):
                 if start in contents:
                     panes = contents[start]
                 else:
-                    panes = contents[start] = {}
+                    panes = contents.setdefault(start, {})
                     heappush(ends, end)
             held = panes.get(key, _NEW)
             new = held is _NEW
@@ -207,12 +210,20 @@ class TumblingWindowOperator(Operator):
             "event",
         )
 
-    def snapshot(self) -> Contents:
+    def snapshot(self) -> Contents | Incremental:
+        stored = self.backend.snapshot()
+        return self.savepoint() if stored is None else stored
+
+    def savepoint(self) -> Contents:
         return {start: dict(panes) for start, panes in self.contents.items()}
 
-    def restore(self, part: Contents | None) -> None:
+    def restore(self, part: Contents | Incremental | None) -> None:
+        self._load(window_contents(part))
+        self.backend.restored(part)
+
+    def _load(self, contents: Contents) -> None:
         self.contents.clear()
-        for start, panes in (part or {}).items():
+        for start, panes in contents.items():
             self.contents[start] = dict(panes)
         self.ends[:] = [start + self.windows.size for start in self.contents]
         heapify(self.ends)
@@ -223,20 +234,22 @@ class TumblingWindowOperator(Operator):
     def keyframe(self) -> Any:
         return (
             self.watermark,
-            self.snapshot(),
+            self.savepoint(),
             self.late,
             self.aggregate.keyframe(),
             self.window_function.keyframe(),
             self.silence.keyframe(),
+            self.backend.keyframe(),
         )
 
     def rewind(self, frame: Any) -> None:
         self.watermark = frame[0]
-        self.restore(frame[1])
+        self._load(frame[1])
         self.late = frame[2]
         self.aggregate.rewind(frame[3])
         self.window_function.rewind(frame[4])
         self.silence.rewind(frame[5])
+        self.backend.rewind(frame[6])
 
     def shown_state(self) -> Iterable[StatePut]:
         for start, panes in self.contents.items():
@@ -248,13 +261,22 @@ class TumblingWindowOperator(Operator):
         return [self._timer(key, start) for start, panes in self.contents.items() for key in panes]
 
 
+def window_contents(part: Contents | Incremental | None) -> Contents:
+    """The contents that a part stands for, whichever backend has made it."""
+    if type(part) is Incremental:
+        return whole(part).get(CONTENTS, ("", {}))[1]
+    return part or {}  # type: ignore[return-value]
+
+
 def redistribute_windows(
     parts: list[Any], owner: Callable[[Any], int], parallelism: int
 ) -> list[Any]:
-    """Window contents go to the subtask that owns their key group."""
+    """Window contents go to the subtask that owns their key group. With the parallelism that they had, layers stay layers."""
+    if keep_their_layers(parts, parallelism):
+        return list(parts)
     split: list[Contents] = [{} for _ in range(parallelism)]
     for part in parts:
-        for start, panes in (part or {}).items():
+        for start, panes in window_contents(part).items():
             for key, held in panes.items():
                 split[owner(key)].setdefault(start, {})[key] = held
     return list(split)

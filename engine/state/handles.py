@@ -95,6 +95,8 @@ class ListState(Handle):
 
     __slots__ = ()
 
+    kind = "list"
+
     def get(self) -> list[Any]:
         return [loaded(item) for item in self._read() or ()]
 
@@ -119,6 +121,8 @@ class ReducingState(Handle):
 
     __slots__ = ("_reduce",)
 
+    kind = "reducing"
+
     def __init__(
         self,
         state: KeyedState,
@@ -141,6 +145,8 @@ class AggregatingState(Handle):
     """An accumulator per key that every added value is folded into."""
 
     __slots__ = ("_aggregate",)
+
+    kind = "aggregating"
 
     def __init__(
         self, state: KeyedState, name: str, aggregate: Any, ttl: Ttl | None = None

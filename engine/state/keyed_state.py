@@ -1,9 +1,8 @@
-"""Keyed state on a heap: tables from key to value, handled by value.
+"""Keyed state: tables from key to value, handled by value.
 
 Values are never mutated in place: what a handle returns is a copy where it could be mutated, and what it is given is
-copied on the way in. A snapshot and a keyframe therefore copy the tables, never the values.
-
-Source: Flink's `HeapKeyedStateBackend`.
+copied on the way in. A snapshot and a keyframe therefore copy the tables, never the values. The backend makes the tables: on the
+heap they are plain dicts, otherwise they note what changes.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from typing import Any
 
 from engine.errors import InvalidJob
 from engine.events import StatePut, StateRemoved
+from engine.state.backends import Backend
 from engine.state.key_groups import assign_to_key_group, original
 from engine.trace import Trace
 from engine.values import text
@@ -22,6 +22,9 @@ NESTED = frozenset({"map", "window", "expiry", "merging"})
 
 UNSHOWN = frozenset({"expiry", "merging"})
 """Kinds of tables that the engine keeps for itself: they are saved and moved, not shown."""
+
+STATE = "state "
+"""What the backend's names of these tables begin with; those of timers begin otherwise."""
 
 Tables = dict[str, tuple[str, dict[Any, Any]]]
 """name -> (kind, key -> value)"""
@@ -87,14 +90,19 @@ def row_id(name: str, key: Any, window: tuple[int, int] | None = None, entry: An
 class KeyedState:
     """All tables of one keyed operator, and the key that they are read for now."""
 
-    __slots__ = ("cleaners", "key", "now", "rows", "tables")
+    __slots__ = ("backend", "cleaners", "key", "now", "restored", "rows", "tables")
 
-    def __init__(self, rows: Rows, now: Callable[[], int] = lambda: 0) -> None:
+    def __init__(
+        self, rows: Rows, now: Callable[[], int] = lambda: 0, backend: Backend | None = None
+    ) -> None:
         self.rows = rows
+        self.backend = backend or Backend()
         self.now = now
         """The engine's clock, in microseconds; only what has a time to live looks at it."""
         self.key: Any = None
         self.tables: Tables = {}
+        self.restored: frozenset[str] = frozenset()
+        """The tables that the deployment was started with."""
         self.cleaners: list[Callable[[Tables], None]] = []
         """What takes expired values out of the copy that goes into a snapshot."""
 
@@ -102,10 +110,17 @@ class KeyedState:
         """The table `name`, made where there is none yet."""
         known = self.tables.get(name)
         if known is None:
-            table: dict[Any, Any] = {}
+            table = self.backend.table(STATE + name, kind, kind in NESTED)
             self.tables[name] = (kind, table)
             return table
         if known[0] != kind:
+            if name in self.restored:
+                raise InvalidJob(
+                    "state_type",
+                    f"State {name!r} is {known[0]} state in what is restored, and {kind} state in this job.",
+                    place=self.rows.subtask,
+                    mend="Keep its kind, or give the new state another name.",
+                )
             raise InvalidJob(
                 "state_type",
                 f"State {name!r} was declared as {known[0]} state and as {kind} state.",
@@ -122,13 +137,14 @@ class KeyedState:
         )
 
     def copy(self) -> Tables:
-        """A copy that later changes do not reach."""
+        """A copy that later changes do not reach. Empty tables are left out: when they were made depends on the way here."""
         return {
             name: (
                 kind,
                 {key: dict(held) for key, held in table.items()} if kind in NESTED else dict(table),
             )
             for name, (kind, table) in self.tables.items()
+            if table
         }
 
     def load(self, tables: Tables) -> None:
@@ -150,7 +166,7 @@ class KeyedState:
         """Set the value of the current key and a window in a table of kind "window"."""
         held = table.get(self.key)
         if held is None:
-            held = table[self.key] = {}
+            held = table.setdefault(self.key, {})
         held[window] = value
         if self.rows.trace.events is not None and self.tables[name][0] not in UNSHOWN:
             self.rows.trace.events.append(self.rows.put(name, self.key, value, window))
@@ -179,6 +195,19 @@ class KeyedState:
                         yield self.rows.put(name, key, held, window)
                 elif kind not in UNSHOWN:
                     yield self.rows.put(name, key, value)
+
+
+def in_order_of_expiry(tables: Tables) -> Tables:
+    """The same with expiries in the order of time, whichever parts they were put together from: cleaning goes by it."""
+    return {
+        name: (
+            kind,
+            dict(sorted(table.items(), key=lambda held: max(held[1].values())))
+            if kind == "expiry"
+            else table,
+        )
+        for name, (kind, table) in tables.items()
+    }
 
 
 def split_tables(tables: Tables, owner: Callable[[Any], int], parts: int) -> list[Tables]:

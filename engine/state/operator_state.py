@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from engine.errors import InvalidJob
 from engine.events import Event, StatePut, StateRemoved
+from engine.state.codec import writable
 from engine.trace import Trace
 from engine.values import Attached, loaded, stored, text
 
@@ -23,6 +24,7 @@ NO_GROUP = -1
 Item = TypeVar("Item")
 
 
+@writable
 class Held(NamedTuple):
     """What one subtask holds of a list: how it is dealt out, and its items."""
 

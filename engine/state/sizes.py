@@ -1,17 +1,46 @@
 """The size of state in bytes, as an estimate that is the same everywhere.
 
 Eight bytes a number, one a character, and sixteen of overhead an entry. Large tables are sampled: the first 64 entries
-stand for all.
+stand for all. A part of a checkpoint has two sizes: all that it refers to, and what had to be written for it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from engine.state.backends.parts import Incremental, Row
 from engine.values import Boxed
 
 SAMPLE = 64
 OVERHEAD = 16
+
+
+def full_bytes(part: Any) -> int:
+    """Bytes of all that a part of a checkpoint refers to."""
+    return estimated_bytes(part)
+
+
+def written_bytes(part: Any) -> int:
+    """Bytes that had to be written for a part of a checkpoint, because no earlier one of its subtask has written them."""
+    if type(part) is Incremental:
+        fresh = part.layers[len(part.layers) - part.fresh :]
+        return sum(layer.bytes for layer in fresh)
+    if isinstance(part, tuple):
+        return sum(map(written_bytes, part))
+    return estimated_bytes(part)
+
+
+def layer_bytes(rows: Sequence[tuple[Row, Any]]) -> int:
+    """The size of (row, value or None) as a layer holds them; a sample spread over all stands for many."""
+    if not rows:
+        return 0
+    sample = rows if len(rows) <= SAMPLE else rows[:: len(rows) // SAMPLE]
+    total = sum(
+        OVERHEAD + sum(map(estimated_bytes, row[1:])) + estimated_bytes(value)
+        for row, value in sample
+    )
+    return total * len(rows) // len(sample)
 
 
 def estimated_bytes(value: Any) -> int:
@@ -40,6 +69,8 @@ def estimated_bytes(value: Any) -> int:
             ]
         )
         return sum(sample) * len(value) // len(sample)
-    if kind in (tuple, list, set, frozenset):
+    if kind is Incremental:
+        return sum(layer.bytes for layer in value.layers)
+    if isinstance(value, tuple) or kind in (list, set, frozenset):
         return sum(map(estimated_bytes, value))
     return OVERHEAD + estimated_bytes(getattr(value, "__dict__", None))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import Any, NamedTuple
 
+from engine.state.backends.tracked import move_to_end
 from engine.state.keyed_state import KeyedState, Tables
 
 
@@ -41,10 +42,10 @@ class Expiry:
             state.cleaners.append(self.clean)
 
     def touch(self, key: Any, entry: Any = None) -> None:
-        held = self._table.pop(key, {})
+        held = self._table.setdefault(key, {})
         held.pop(entry, None)
         held[entry] = self._state.now() // 1000 + self.ttl.milliseconds
-        self._table[key] = held  # behind all others, for the cleanup
+        move_to_end(self._table, key)  # for the cleanup
 
     def forget(self, key: Any, entry: Any = None) -> None:
         held = self._table.get(key)
@@ -59,8 +60,8 @@ class Expiry:
 
     def clean(self, tables: Tables) -> None:
         """Take what has expired out of a copy of the tables (Flink: cleanupFullSnapshot)."""
-        kind, values = tables[self._name]
-        expiries = tables[f"{self._name} (expiry)"][1]
+        kind, values = tables.get(self._name, ("value", {}))
+        expiries = tables.get(f"{self._name} (expiry)", ("expiry", {}))[1]
         for key, held in list(expiries.items()):
             for entry in [entry for entry in held if self.expired(key, entry)]:
                 del held[entry]

@@ -9,6 +9,7 @@ import { createQuestions } from "./questions.js";
 
 const MOST_QUEUED = 12;
 const ANSWER_WITHIN = 15_000;
+const INTERRUPTED = "the connection was lost while the run was playing, and a run without its owner stands still";
 const NOT_YOURS = {
   sentence: "This run belongs to somebody else: it can be watched, but only its owner drives and shares it.",
   place: "",
@@ -21,6 +22,8 @@ export function createDriver({ store, transport, post, go, copy }) {
   let queued = 0;
   let late = 0;
   let later = [];
+  /** It played when the connection was lost. */
+  let interrupted = false;
 
   const newRef = () => {
     ref += 1;
@@ -170,7 +173,7 @@ export function createDriver({ store, transport, post, go, copy }) {
       transport.send(wire.seek(at(), message.to));
       return;
     }
-    store.set(patch);
+    store.set(message.type === "status" ? afterLoss(patch) : patch);
     questions.moved();
     if (message.type === "error" && message.ref !== null) settle(message.ref);
     if (message.type === "done") settle(message.ref);
@@ -184,9 +187,17 @@ export function createDriver({ store, transport, post, go, copy }) {
     if (ready && waiting === null && later.length) later.shift()();
   }
 
+  /** The first status after a loss: a run that played before it and stands still now says why. */
+  function afterLoss(patch) {
+    const silent = interrupted && patch.play.state === "paused" && !patch.play.why;
+    interrupted = false;
+    return silent ? { ...patch, play: { ...patch.play, why: INTERRUPTED } } : patch;
+  }
+
   function onStatus(status, detail) {
     store.set({ connection: { status, detail } });
     if (status === "lost") {
+      interrupted ||= isPlaying();
       questions.lost();
       waiting = null;
       queued = 0;

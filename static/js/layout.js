@@ -101,7 +101,7 @@ function across(view, columns, width, height) {
 function cardWidth(view, column, roomy) {
   const mix = (a, b) => Math.round(a + (b - a) * roomy);
   if (column.ids.some((id) => view.subtasks[id].key_groups)) return mix(152, 186);
-  if (column.ids.some((id) => Object.keys(view.subtasks[id].splits).length)) return mix(112, 138);
+  if (column.ids.some((id) => Object.keys(view.subtasks[id].splits).length)) return mix(124, 138); // "cancelled" beside the name
   return mix(116, 150);
 }
 

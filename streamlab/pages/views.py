@@ -5,12 +5,25 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.safestring import mark_safe
 
+from engine.errors import StreamLabError
 from labs import markdown
 from labs.catalog import catalog
+from labs.spec import LabSpec
+from streamlab.pages.sketch import Sketch, sketch
+from streamlab.runs.recordings import graph_factory
 
 
 def home(request: HttpRequest) -> HttpResponse:
-    return render(request, "pages/home.html", {"labs": catalog().labs})
+    labs = [(lab, sketch_of(lab)) for lab in catalog().labs]
+    return render(request, "pages/home.html", {"labs": labs})
+
+
+def sketch_of(lab: LabSpec) -> Sketch | None:
+    """None where the job cannot be built: the lab's own page says why."""
+    try:
+        return sketch(graph_factory(lab, lab.parameter_values({}))())
+    except StreamLabError:
+        return None
 
 
 def glossary(request: HttpRequest) -> HttpResponse:

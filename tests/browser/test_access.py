@@ -53,6 +53,19 @@ def test_axe_finds_nothing_grave_on_pages(server: Any, page: Page, path: str) ->
     page.errors[:] = [error for error in page.errors if "404" not in error]
 
 
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (1440, 900), (1100, 800)])
+def test_the_word_cancelled_fits_into_every_card(viewer: Viewer, width: int, height: int) -> None:
+    page = viewer.page
+    page.set_viewport_size({"width": width, "height": height})
+    viewer.command(kind="fail", subtask="window[0]")
+    expect(viewer.card("source[0]").locator(".status")).to_have_text("cancelled")
+    cut = page.evaluate(
+        """() => [...document.querySelectorAll(".card .status")]
+            .filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.closest(".card").dataset.subtask)"""
+    )
+    assert cut == []
+
+
 def test_a_walk_by_keyboard_alone(viewer: Viewer) -> None:
     page = viewer.page
     viewer.key("ArrowRight")

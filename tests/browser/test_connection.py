@@ -104,6 +104,24 @@ def test_a_killed_server_leaves_the_picture_and_comes_back_to_the_same_step(
     page.errors[:] = [error for error in page.errors if "WebSocket" not in error]
 
 
+def test_a_run_that_played_when_its_server_died_says_why_it_stands_still(
+    viewer: Viewer, server: Any
+) -> None:
+    page = viewer.page
+    viewer.key("Space")
+    viewer.expect_past(3)
+    server.kill()
+    expect(page.locator(".aside")).to_contain_text("Connection lost", timeout=PATIENCE)
+    server.start()
+    expect(page.locator("html")).to_have_attribute("data-connection", "open", timeout=30_000)
+    expect(page.locator(".aside")).to_contain_text(
+        "Stopped: the connection was lost while the run was playing", timeout=PATIENCE
+    )
+    viewer.key("ArrowRight")
+    expect(page.locator(".aside")).not_to_contain_text("Stopped", timeout=PATIENCE)
+    page.errors[:] = [error for error in page.errors if "WebSocket" not in error]
+
+
 def test_every_refusal_is_shown_with_its_mend(viewer: Viewer) -> None:
     page = viewer.page
     viewer.key("ArrowRight")

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from engine.datastream import (
     AggregateFunction,
     Duration,
+    EmbeddedRocksDBStateBackend,
     FlatMapFunction,
     KeyedProcessFunction,
     MapStateDescriptor,
@@ -113,6 +114,14 @@ class WithWindow(ProcessWindowFunction):
             yield (key, context.window().start, len(element))
 
 
+def set_backend(env: StreamExecutionEnvironment, name: str) -> None:
+    """One of BACKENDS; the changelog writes a new base often."""
+    if name == "changelog":
+        env.enable_changelog_state_backend(True).set_changelog_materialization(9)
+    elif name == "lsm":
+        env.set_state_backend(EmbeddedRocksDBStateBackend(True))
+
+
 def set_checkpointing(env: StreamExecutionEnvironment, settings: dict[str, Any]) -> None:
     """Settings by the names of `CheckpointSettings`."""
     config = env.get_checkpoint_config()
@@ -163,6 +172,7 @@ def make_job(spec: dict[str, Any]) -> Callable[[], JobGraph]:
         env.set_buffers_per_channel(spec["buffers"])
         set_checkpointing(env, spec.get("checkpointing", {}))
         env.get_config().set_auto_watermark_interval(spec.get("periodic", 0))
+        set_backend(env, spec.get("backend", "heap"))
         splits = [SplitData(f"p{number}", entries) for number, entries in enumerate(spec["splits"])]
         strategy = WatermarkStrategy.no_watermarks()
         if spec["bound"] is not None:
@@ -208,6 +218,7 @@ def make_job(spec: dict[str, Any]) -> Callable[[], JobGraph]:
     return factory
 
 
+BACKENDS = ["heap", "changelog", "lsm"]
 KEYS = st.sampled_from(["a", "b", "c", 1, True, 2.5, ("x", 1), "k5", "k6", "k7"])
 
 
@@ -238,6 +249,7 @@ def job_specs(
         "window": draw(st.sampled_from([7, 20, 50])),
         "sinks": draw(st.integers(1, 2)),
         "buffers": draw(st.integers(1, 4)),
+        "backend": draw(st.sampled_from(BACKENDS)),
         "periodic": draw(st.sampled_from([0, 0, 0, 10])),
         "checkpointing": draw(checkpointings(schemes)),
     }

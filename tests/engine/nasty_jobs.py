@@ -26,6 +26,8 @@ from engine.datastream import (
 from engine.graph.job_graph import JobGraph
 from engine.operators.split import Broken, Skip, SplitData
 
+from .jobs import BACKENDS, set_backend
+
 BAD = 9
 """A record whose third field is this one makes the raising function of a job raise."""
 SIDE, LATE = OutputTag("side"), OutputTag("late")
@@ -173,6 +175,7 @@ def make_nasty_job(spec: dict[str, Any]) -> Callable[[], JobGraph]:
         env = StreamExecutionEnvironment()
         env.set_buffers_per_channel(spec["buffers"])
         env.get_config().set_auto_watermark_interval(spec["periodic"])
+        set_backend(env, spec["backend"])
         if spec["checkpoints"]:
             env.enable_checkpointing(spec["checkpoints"])
         splits = [
@@ -257,6 +260,7 @@ def nasty_specs(draw: st.DrawFn, raises: bool = True) -> dict[str, Any]:
         "bound": draw(st.integers(0, 20)),
         "midstream": draw(st.booleans()),
         "periodic": draw(st.sampled_from([0, 0, 10])),
+        "backend": draw(st.sampled_from(BACKENDS)),
         "checkpoints": draw(st.sampled_from([0, 0, 10, 25])),
         "stages": draw(st.lists(stage, max_size=4)),
         "keyed": draw(

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from engine import ImpossibleAction, Policy, Recording, WouldBranch, fold
 from engine.testing import keyed_state, run_to_idle, written
 
+from .laws import ROUNDS, recover
 from .nasty_jobs import NASTY_POLICIES, make_nasty_job, nasty_commands, nasty_specs
 
 NASTY = settings(
@@ -156,9 +157,11 @@ def test_a_saved_log_rebuilds_the_run(spec, policy, seed, plan, cut):
 
 
 @NASTY
-@given(nasty_specs(raises=False), NASTY_POLICIES, st.integers(0, 3), PLANS)
-def test_nobody_who_behaves_ends_as_failed(spec, policy, seed, plan):
+@given(nasty_specs(raises=False), NASTY_POLICIES, st.integers(0, 3), ROUNDS, PLANS)
+def test_nobody_who_behaves_ends_as_failed(spec, policy, seed, rounds, plan):
+    """Also where the job was restored from checkpoints before."""
     recording = Recording(make_nasty_job(spec), Policy(*policy), seed)
+    event(f"{recover(recording, rounds)} recoveries from a checkpoint")
     for steps, command in plan:
         recording.step(steps)
         applied(recording, command)

@@ -4,12 +4,20 @@ import asyncio
 from typing import Any
 
 import orjson
+import pytest
 
 from streamlab.runs import outbox as outboxes
 from streamlab.runs.models import Run
 from streamlab.runs.outbox import Batch, Outbox, Step
 from streamlab.runs.registry import registry
-from tests.streamlab.conftest import Connect, in_database, replay, traces_of, without_say
+from tests.streamlab.conftest import (
+    Connect,
+    eventually,
+    in_database,
+    replay,
+    traces_of,
+    without_say,
+)
 
 
 class Reader:
@@ -17,6 +25,7 @@ class Reader:
 
     def __init__(self, credit: int) -> None:
         self.frames: list[dict[str, Any]] = []
+        self.sent_at: list[float] = []
         self.position = 0
         self.marks: list[Any] = []
         self.outbox = Outbox(
@@ -25,6 +34,7 @@ class Reader:
 
     async def send(self, frame: str) -> None:
         self.frames.append(orjson.loads(frame))
+        self.sent_at.append(self.outbox.sent_at)
 
     async def view(self, outbox: Outbox) -> str:
         frame = f'{{"type": "view", "step": {self.position}, "why": "{outbox.view_wanted}"}}'
@@ -111,15 +121,19 @@ async def test_what_waits_is_bounded() -> None:
     assert len(reader.outbox.items) <= outboxes.FRAMES_WAITING_MAX
 
 
-async def test_frames_keep_their_distance() -> None:
+async def test_frames_keep_their_distance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many batches come, and however slow the machine is: it can only lengthen a distance."""
+    monkeypatch.setattr(outboxes, "FRAME_SECONDS", 0.1)
     reader = Reader(credit=1000)
     task = asyncio.create_task(reader.outbox.run())
     for _ in range(50):
         reader.happen(1)
-        await asyncio.sleep(0.002)
-    await asyncio.sleep(0.1)
+        await asyncio.sleep(0)
+    await eventually(lambda: reader.spans and reader.spans[-1][1] == 50)
     task.cancel()
-    assert len(reader.frames) < 20
+    assert 2 <= len(reader.frames) < 20
+    pairs = zip(reader.sent_at, reader.sent_at[1:], strict=False)
+    assert all(later - earlier > 0.099 for earlier, later in pairs)
     assert reader.spans[0][0] == 0
     assert reader.spans[-1][1] == 50
     assert all(one[1] == two[0] for one, two in zip(reader.spans, reader.spans[1:], strict=False))

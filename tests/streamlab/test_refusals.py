@@ -81,8 +81,12 @@ async def test_an_unknown_message(run: Run, connect: Connect, kind: Any) -> None
         ({**STEP, "count": 10**18}, "step.count", "a whole number from 1 to 200"),
         ({**STEP, "type": "choose"}, "choose.action", "text of 1 to 400 characters"),
         ({**STEP, "type": "choose", "action": "x" * 500}, "choose.action", "text of 1 to 400"),
-        ({**STEP, "type": "command"}, "command.command", "checkpoint, fail, rescale"),
-        ({**STEP, "type": "command", "command": {"kind": "stop"}}, "command.command", "an object"),
+        (
+            {**STEP, "type": "command"},
+            "command.command",
+            "checkpoint, savepoint, stop, refuse_upload, fail, rescale",
+        ),
+        ({**STEP, "type": "command", "command": {"kind": "halt"}}, "command.command", "an object"),
         (
             {**STEP, "type": "command", "command": {"kind": "fail"}},
             "command.command.subtask",

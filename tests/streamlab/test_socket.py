@@ -58,8 +58,12 @@ async def test_hello_is_answered_with_welcome_marks_view_and_status(
     assert view["actions"]["possible"][0]["id"] == "read:source[0]/collection"
     assert {command["kind"] for command in view["actions"]["commands"]} == {
         "checkpoint",
+        "savepoint",
+        "stop",
+        "refuse_upload",
         "fail",
         "rescale",
+        "rescale_from_checkpoint",
     }
     assert ada.last("status")["state"] == "paused"
 

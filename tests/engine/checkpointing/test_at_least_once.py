@@ -73,7 +73,7 @@ def test_a_savepoint_aligns_in_every_mode():
 @given(
     POLICIES,
     st.integers(0, 50),
-    st.lists(st.tuples(st.integers(0, 12), commands()), max_size=2),
+    st.lists(st.tuples(st.integers(0, 12), commands(stops=False)), max_size=2),
     ROUNDS,
 )
 def test_no_mode_loses_a_record_and_only_one_may_count_twice(mode, policy, seed, plan, rounds):

@@ -225,6 +225,20 @@ def test_a_pause_after_each_checkpoint_moves_the_next():
     assert triggered(recording) == [200, 450, 700, 950]
 
 
+def test_a_pause_after_a_late_checkpoint_does_not_add_a_second_chain_of_triggers():
+    """Checkpoint 1 is complete at 500: one is due since 400, and comes 300 after it; then every 200 again."""
+    recording = Recording(waiting_source(interval=200, min_pause=300), MANUAL)
+    act(recording, "read:source[0]/a", "read:source[0]/a", "take:source[0]>map[0]")
+    act(recording, "take:map[0]>out[0]", "clock", "timer:coordinator", "trigger:source[0]")
+    act(recording, "clock", "timer:coordinator", "take:source[0]>map[0]", "take:map[0]>out[0]")
+    act(recording, "ack:source[0]", "ack:map[0]", "ack:out[0]")
+    assert recording.view()["time"] == 400_000
+    while recording.possible():
+        recording.act(recording.possible()[0]["id"])
+    triggered_at = [pending["triggered"] for pending in recording.view()["checkpoints"].values()]
+    assert len(triggered_at) == 2, "at 200 and at 700; the source ends at 1000"
+
+
 def test_one_that_finds_no_room_is_triggered_as_soon_as_there_is():
     recording = Recording(waiting_source(interval=300), MANUAL)
     act(recording, "read:source[0]/a", "read:source[0]/a", "take:source[0]>map[0]")

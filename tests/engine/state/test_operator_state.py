@@ -122,7 +122,11 @@ def test_what_a_function_puts_in_when_it_is_asked_comes_back():
 
 
 @LAWS
-@given(POLICIES, st.booleans(), st.lists(st.tuples(st.integers(0, 15), commands()), max_size=4))
+@given(
+    POLICIES,
+    st.booleans(),
+    st.lists(st.tuples(st.integers(0, 15), commands(stops=False)), max_size=4),
+)
 def test_folding_seeking_and_failing_with_operator_state(policy, union, plan):
     recording = Recording(remembering(Remember(union), count=9), Policy(*policy))
     picture = recording.view()
