@@ -13,6 +13,7 @@ export const FAILURES = {
   CHECKPOINT_DECLINED_ON_CANCELLATION_BARRIER: "a subtask before it had given the checkpoint up",
   CHECKPOINT_DECLINED_SUBSUMED: "a barrier of a newer checkpoint came before all of its own",
   TASK_FAILURE: "a subtask failed",
+  FINALIZE_CHECKPOINT_FAILURE: "the checkpoint could not be stored",
 };
 
 /** A reason in words, with its name. */

@@ -26,7 +26,7 @@ export function update(state, changes) {
     possible.length ? (recorded ? "any other starts a branch" : "") : ""}</span></h2>${
     possible.length
       ? html`<ol tabindex="-1">${ordered(possible).map((action, i) => possibleHtml(state, action, i, recorded, wait))}</ol>`
-      : html`<p class="none">${state.view?.job.state === "finished" ? "The job has finished: nothing more can happen." : "Nothing can happen now."}</p>`
+      : html`<p class="none">${state.view?.job.state === "finished" ? `The job has finished${state.view.job.reason ? `, ${state.view.job.reason}` : ""}: nothing more can happen.` : "Nothing can happen now."}</p>`
   }</section><section class="column" aria-labelledby="impossible-head"><h2 id="impossible-head"><b>Not possible now</b> <span>${impossible.length}</span></h2>${
     impossible.length
       ? html`<ul tabindex="0" aria-labelledby="impossible-head">${impossible.map((action) => impossibleHtml(state, action))}</ul>`

@@ -118,6 +118,8 @@ function draw(state) {
     const rows = Object.keys(one.subtasks).map((id) => ({ id, phases: phasesOf(view, number, id, trail), word: partWord(view, number, id, trail) }));
     setHtml(parts.picture, chosen.table ? tableHtml(view, number, one, trail) : chartHtml(view, number, one, rows, Math.max(LEAST_WIDTH, inspectorWidth)));
     parts.picture.classList.toggle("table-scroll", chosen.table);
+    const scrolls = { role: "region", tabindex: "0", "aria-label": "Numbers of the checkpoint" };
+    for (const [name, value] of Object.entries(scrolls)) chosen.table ? parts.picture.setAttribute(name, value) : parts.picture.removeAttribute(name);
     parts.readout.hidden = parts.keys.hidden = chosen.table;
     setHtml(parts.keys, keysHtml(new Set(rows.flatMap(({ phases }) => phases.map(({ kind }) => kind)))));
     setHtml(parts.about, aboutHtml(one));
