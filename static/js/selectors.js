@@ -161,7 +161,8 @@ export function checkpointStatus(view, id, trail = null) {
     case "snapshotted":
       if (part.saved && part.complete === null) return { number, kind: "saving", text: `saved ${part.saved}`, short: String(part.saved) };
       return { number, kind: "copied", text: part.status === "uploaded" ? "uploaded" : "copied" };
-    case "aligning": return { number, kind: "aligning", text: `aligning ${got}/${inputs.length}`, short: `${got}/${inputs.length}`, bars };
+    // At least once: barriers are collected, and no input is blocked.
+    case "aligning": return !subtask.aligning ? { number, kind: "collecting", text: "collecting" } : { number, kind: "aligning", text: `aligning ${got}/${inputs.length}`, short: `${got}/${inputs.length}`, bars };
     default: return inputs.length && view.job.paused === number ? { number, kind: "asked", text: "drains" } : inputs.length
       ? { number, kind: "waiting", text: `0/${inputs.length}`, bars }
       : { number, kind: "asked", text: "asked" };

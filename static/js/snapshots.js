@@ -93,7 +93,7 @@ export function phasesOf(view, number, id, trail) {
   }
   if (part.snapshot !== null) {
     add("copied", part.snapshot, part.snapshot, () => `${id} copied its state in step ${part.snapshot}: ${bytes(part.bytes)}`);
-    const gathers = part.complete !== null || part.saved > 0 || (view.job.scheme === "unaligned" && one.kind !== "savepoint" && ["snapshotted", "uploading", "uploaded"].includes(part.status));
+    const gathers = part.complete !== null || part.saved > 0;
     const gathered = `${count(part.saved, "element")}, ${bytes(part.saved_bytes)}`;
     if (gathers && part.complete !== part.snapshot) add("channel", part.snapshot, part.complete, (steps, on, to) => (on ? `${id} saves what it takes until its last barrier comes, ${steps} so far: ${gathered}` : `${id} gathered channel state for ${steps}${to === null ? "" : `, until step ${to}`}: ${gathered}`));
     else if (part.saved) phases.at(-1).sentence += `, and with it what was in flight: ${gathered}`;
@@ -121,7 +121,7 @@ export function partWord(view, number, id, trail) {
     case "snapshotted":
       if (part.saved && part.complete === null) return `saved ${part.saved}`;
       return part.status === "uploaded" ? `stored ${part.uploaded}` : `copied ${part.snapshot}`;
-    case "aligning": return `${view.subtasks[id]?.aligning?.received.length ?? 0} of ${inputs}`;
+    case "aligning": return !view.subtasks[id]?.aligning ? "collecting" : `${view.subtasks[id]?.aligning?.received.length ?? 0} of ${inputs}`;
     case "dropped":
     case "declined": return "given up";
     default: return inputs ? "waiting" : "asked";

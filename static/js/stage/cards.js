@@ -41,7 +41,7 @@ function statusOnly(view, id, { width, trail }, paused) {
 
 const copyGlyph = html`<svg width="11" height="11" viewBox="0 0 11 11" aria-hidden="true"><path class="g-barrier" d="M1,1h5v5h-5z"/><path class="line-checkpoint" d="M3.5,7.5v2h6v-6h-2"/></svg>`;
 
-const MARKS = { copied: copyGlyph, saving: copyGlyph, uploading: icons.upload, "given-up": icons.cross };
+const MARKS = { copied: copyGlyph, collecting: icons.wait, saving: copyGlyph, uploading: icons.upload, "given-up": icons.cross };
 
 function bars(blocked) {
   const w = blocked.length * 5;
