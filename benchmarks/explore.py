@@ -1,13 +1,15 @@
 """`python -m benchmarks.explore`: how many distinct states a second the explorer sees, and what sleep sets save.
 
-The model is the one of ../shared/oracles/explorer_counts.json: three processes that take one Chandy-Lamport snapshot. The
-states are those of the engine's own runner, put back and moved on for every transition.
+The model is the one of ../shared/oracles/explorer_counts.json: three processes that take one Chandy-Lamport snapshot,
+on the engine's own runner, put back and moved on for every transition. The job is a counting one on the engine's runtime.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from tracemalloc import get_traced_memory, start, stop
 
+from benchmarks import tlc
 from benchmarks.measure import Run, best_of
 from benchmarks.report import row, section
 from engine import FailSubtask, TriggerCheckpoint
@@ -22,7 +24,7 @@ from engine.datastream import (
 from engine.explore.job import JobSystem
 from engine.explore.network_invariants import SNAPSHOT_RULES
 from engine.explore.results import Counts, Exhausted, Result
-from engine.explore.search import breadth_first, depth_first
+from engine.explore.ways import breadth_first, depth_first
 from engine.graph.job_graph import JobGraph
 
 STATES_A_SECOND = 12_000
@@ -62,7 +64,15 @@ def run(messages: tuple[int, ...] = (4, 5), repeats: int = 3) -> None:
     section("Exploration, distinct states a second", ELSEWHERE)
     for count in messages:
         measure(f"{count} messages", lambda count=count: network(count), repeats, STATES_A_SECOND)  # type: ignore[misc]
-    measure("a job with a checkpoint and a failure", job, 1, None)
+    measure("a job with a checkpoint and a failure", job, repeats, STATES_A_SECOND)
+    row(
+        "the job, breadth first",
+        bytes_a_state(job),
+        ",.0f",
+        "B/state",
+        also="at the most, all in all",
+    )
+    tlc.run(messages)
 
 
 def measure(
@@ -104,8 +114,18 @@ def measure(
         reduced.states / seconds["reduced"],
         ",.0f",
         "states/s",
-        also=f"{reduced.transitions / plain.transitions:.2f} of the transitions, all states",
+        also=f"{plain.transitions / reduced.transitions:.2f} times fewer transitions, all states",
     )
+
+
+def bytes_a_state(system: Callable[[], JobSystem]) -> float:
+    """What a breadth-first search holds in memory at its most, for each distinct state."""
+    start()
+    try:
+        counts = breadth_first(system(), ()).counts
+        return get_traced_memory()[1] / counts.states
+    finally:
+        stop()
 
 
 def told(counts: Counts) -> str:

@@ -126,10 +126,11 @@ class JobSnapshots:
     def deliver(self, slot: Slot) -> None:
         """Deliver the oldest message of a box."""
         name = slot.subtask or ""
-        subtask = self.runtime.deployment.subtasks[name]
         if slot.kind == "ack":
             self._answered(slot, name)
-        elif slot.kind == "abort":
+            return
+        subtask = self.runtime.deployment.subtasks[name]
+        if slot.kind == "abort":
             subtask.snapshots.abort(self.runtime.delivered(slot, ("abort",))[0].checkpoint)
         else:
             self._started(subtask, self.runtime.delivered(slot, ("trigger",))[0].checkpoint)
@@ -287,12 +288,6 @@ class JobSnapshots:
 
     def keyframe(self) -> Any:
         return self.paused, self.drained, self.wanted, self.ended, self.stop
-
-    def state_key(self, newest: int) -> Any:
-        """What makes a difference for what can happen: checkpoints and times count back from the newest and from now."""
-        since = self._now - self.ended if self.settings.min_pause and self.ended else None
-        paused = None if self.paused is None else newest - self.paused
-        return paused, self.drained, self.wanted, since, self.stop
 
     def rewind(self, frame: Any) -> None:
         """Take over a keyframe, after the subtasks have taken over theirs."""

@@ -18,14 +18,14 @@ from engine.breakpoints import Breakpoint, parse_breakpoint
 from engine.checkpointing.completed import MemoryStorage
 from engine.checkpointing.savepoint import Savepoint
 from engine.commands import command_data, parse_command
-from engine.errors import EngineBug, InvalidJob, LearnerMistake, WouldBranch
+from engine.errors import EngineBug, InvalidJob, LearnerMistake
 from engine.event_time.windows import TimeWindow
 from engine.events import Event
 from engine.explain import Explainer, Fact
 from engine.graph.job_graph import JobGraph
 from engine.lineage import Origin
-from engine.log import Log, LogEntry
-from engine.narration import NUMBERS, TimeFormat
+from engine.log import Log, LogEntry, check_step
+from engine.narration import NUMBERS, TimeFormat, narrate_step
 from engine.operators.sink import ResultLog
 from engine.picture import picture
 from engine.runtime import UNBOUNDED, Runtime
@@ -77,16 +77,19 @@ class Recording:
         log: Iterable[LogEntry] = (),
         restore: Savepoint | None = None,
         storage: Callable[[JobGraph], MemoryStorage] | None = None,
+        runtime: type[Runtime] = Runtime,
     ) -> None:
+        """runtime: what the job runs on; a wrong one shows what a wrong protocol does."""
         self._factory = graph_factory
         self.restore = restore
         """What the run started from: with its digest, part of what makes the run what it is. None: from nothing."""
+        self._runtime_type = runtime
         self.policy = policy
         self.seed = seed
         self._log = Log(log)
         graph = graph_factory()
         self._storage = storage(graph) if storage else None
-        self._runtime = Runtime(graph, policy, seed, restore, self._storage)
+        self._runtime = runtime(graph, policy, seed, restore, self._storage)
         self._frames: list[tuple[int, Any]] = [(0, self._runtime.keyframe())]
         self._interval = FIRST_INTERVAL
         self.frontier = 0
@@ -154,17 +157,8 @@ class Recording:
 
     def _choice(self, entry: LogEntry, action: Callable[[], None], events: bool) -> StepTrace:
         position = self.position
-        if position < self._log.steps:
-            kind, payload, _ = self._log.at(position)
-            if [kind, payload] == entry or (
-                kind == "policy" and entry[0] == "action" and self.next_action() == entry[1]
-            ):
-                return (self._traced(self._forward, 1) if events else self._untraced(1))[0]
-            raise WouldBranch(
-                "would_branch",
-                f"The run goes on otherwise after step {position}.",
-                mend="Act on a branch.",
-            )
+        if self._log.holds(position, entry, self.next_action):
+            return (self._traced(self._forward, 1) if events else self._untraced(1))[0]
 
         def taken(_: int) -> None:
             action()
@@ -377,12 +371,7 @@ class Recording:
 
     def seek(self, step: int) -> None:
         """Go to any step from 0 to head."""
-        if type(step) is not int or not 0 <= step <= self.head:
-            raise LearnerMistake(
-                "seek",
-                f"Step {step!r} is not in this run.",
-                mend=f"Choose a step from 0 to {self.head}.",
-            )
+        check_step(step, self.head)
         position = self.position
         if step < position or self._frames[self._frame_before(step)][0] > position:
             self._go_back(step)
@@ -403,7 +392,7 @@ class Recording:
             trace, logs = self._runtime.trace, self._runtime.logs
             if self._storage is not None:
                 self._storage.completed = ()
-            self._runtime = Runtime(
+            self._runtime = self._runtime_type(
                 self._factory(), self.policy, self.seed, self.restore, self._storage
             )
             self._runtime.trace.marks, self._runtime.trace.frontier = trace.marks, trace.frontier
@@ -416,8 +405,14 @@ class Recording:
     def fork(self) -> Recording:
         """An independent run whose log ends at the position."""
         position = self.position
-        prefix = self._log.prefix(position)
-        copy = Recording(self._factory, self.policy, self.seed, prefix, self.restore)
+        copy = Recording(
+            self._factory,
+            self.policy,
+            self.seed,
+            self._log.prefix(position),
+            self.restore,
+            runtime=self._runtime_type,
+        )
         if not self.replay_only:
             copy._frames = [(step, frame) for step, frame in self._frames if step <= position]
             for name, log in self._runtime.logs.items():
@@ -478,6 +473,14 @@ class Recording:
 
     def commands(self) -> list[dict[str, Any]]:
         return commands_offered(self._runtime)
+
+    def narrate(self, step: StepTrace, times: TimeFormat = NUMBERS) -> str:
+        """A step of this run as one sentence."""
+        return narrate_step(step, times)
+
+    def fingerprint(self) -> int:
+        """A digest of what the run shows at its position."""
+        return digest.combine(0, digest.parts(self._runtime))
 
     @property
     def marks(self) -> list[list[Any]]:

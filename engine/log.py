@@ -6,10 +6,10 @@ An entry is `["policy", n]` for n steps of the policy, `["action", id]`, or `["c
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from engine.errors import LearnerMistake
+from engine.errors import LearnerMistake, WouldBranch
 
 LogEntry = list[Any]
 
@@ -70,3 +70,29 @@ class Log:
                 ["policy", min(entry[1], steps - start)] if entry[0] == "policy" else list(entry)
             )
         return kept
+
+    def holds(self, step: int, entry: LogEntry, next_action: Callable[[], str | None]) -> bool:
+        """Whether `entry` is what was done at `step`; False where the log ends there. `next_action`: what the policy takes.
+
+        WouldBranch where the log goes on otherwise.
+        """
+        if step >= self.steps:
+            return False
+        kind, payload, _ = self.at(step)
+        if [kind, payload] == entry or (
+            kind == "policy" and entry[0] == "action" and next_action() == entry[1]
+        ):
+            return True
+        raise WouldBranch(
+            "would_branch", f"The run goes on otherwise after step {step}.", mend="Act on a branch."
+        )
+
+
+def check_step(step: int, head: int) -> None:
+    """LearnerMistake where a run of `head` steps has no such step."""
+    if type(step) is not int or not 0 <= step <= head:
+        raise LearnerMistake(
+            "seek",
+            f"Step {step!r} is not in this run.",
+            mend=f"Choose a step from 0 to {head}.",
+        )

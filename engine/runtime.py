@@ -66,6 +66,9 @@ class Runtime:
     subtask_type: type[Subtask] = Subtask
     """What it deploys; another one where a protocol is wrong on purpose (`explore/wrong_barriers.py`)."""
 
+    snapshots_type: type[JobSnapshots] = JobSnapshots
+    """Who takes the checkpoints of the job."""
+
     def __init__(
         self,
         job: JobGraph,
@@ -91,7 +94,7 @@ class Runtime:
                     restore.checkpoint, SAVEPOINT, parts, full_bytes(parts), restore.in_flight
                 )
             )
-        self.snapshots = JobSnapshots(self)
+        self.snapshots = self.snapshots_type(self)
         self.quantum = policy.quantum
         self.scheduler: Scheduler = make_scheduler(policy, seed)
         self.most = UNBOUNDED

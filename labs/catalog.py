@@ -7,6 +7,7 @@ An edit shows at once: a folder is read again when one of its files has changed.
 from dataclasses import dataclass
 from pathlib import Path
 
+from labs.networks import check_network
 from labs.problems import LabInvalid, Problem
 from labs.spec import LabSpec, files_of, load_lab
 
@@ -51,11 +52,18 @@ def read(folder: Path) -> LabSpec | LabInvalid:
     kept = _read.get(folder)
     if kept is None or kept[0] != signature:
         try:
-            kept = signature, load_lab(folder)
+            kept = signature, whole_lab(folder)
         except LabInvalid as error:
             kept = signature, error
         _read[folder] = kept
     return kept[1]
+
+
+def whole_lab(folder: Path) -> LabSpec:
+    """The lab of a folder, its network read as well where it has one. Raises LabInvalid."""
+    lab = load_lab(folder)
+    check_network(lab)
+    return lab
 
 
 def signature_of(folder: Path) -> Signature:

@@ -2,7 +2,7 @@
 
     lab.toml   title, order, minutes, seed, scheduler, parameters, schemes, times, keys
     page.md    the exercise
-    job.py     builds the job
+    job.py     builds the job; or network.txt, where the lab is about a network of processes
     data/      what its sources read
 
 Errors name file, line and mend; all that can be found at once are told at once. This module knows
@@ -53,6 +53,15 @@ class Parameter(Strict):
     default: int
     minimum: int
     maximum: int
+    choices: tuple[Sentence, ...] = ()  # names of the values from the minimum on, to choose from
+
+    @model_validator(mode="after")
+    def every_value_has_a_name(self) -> Self:
+        if self.choices and len(self.choices) != self.maximum - self.minimum + 1:
+            raise ValueError(
+                f"choices must name the values from {self.minimum} to {self.maximum}, but it has {len(self.choices)} names"
+            )
+        return self
 
     @model_validator(mode="after")
     def within_its_range(self) -> Self:
@@ -89,12 +98,20 @@ class LabFile(Strict):
     order: Annotated[int, Field(ge=0)]
     minutes: Annotated[int, Field(ge=1, le=600)]
     seed: Annotated[int, Field(ge=0, lt=2**53)]
-    scheduler: Literal["round_robin", "seeded_random", "manual"] = "round_robin"
+    kind: Literal["job", "network"] = "job"
+    scheduler: Literal["round_robin", "seeded_random", "manual", "script"] = "round_robin"
     job: str = "job.py"
+    network: str = "network.txt"
     times: Times = Times()
     parameters: tuple[Parameter, ...] = ()
     schemes: tuple[Scheme, ...] = get_args(Scheme)
     keys: dict[str, str] = {}
+
+    @model_validator(mode="after")
+    def only_a_network_has_a_script(self) -> Self:
+        if self.kind == "job" and self.scheduler == "script":
+            raise ValueError('scheduler = "script" is for networks, and kind is "job"')
+        return self
 
     @model_validator(mode="after")
     def parameters_have_different_names(self) -> Self:
@@ -113,6 +130,7 @@ class LabSpec:
     summary: str
     order: int
     minutes: int
+    kind: str  # job or network
     seed: int
     scheduler: str
     parameters: tuple[Parameter, ...]
@@ -123,6 +141,7 @@ class LabSpec:
     key_names: tuple[tuple[str, str], ...]  # (key, what it stands for)
     folder: Path
     job_path: Path
+    network_path: Path
     data_dir: Path
     page_html: str
     digest: str  # SHA-256 of the folder: the lab's version
@@ -155,6 +174,7 @@ def load_lab(folder: Path) -> LabSpec:
         summary=lab.summary,
         order=lab.order,
         minutes=lab.minutes,
+        kind=lab.kind,
         seed=lab.seed,
         scheduler=lab.scheduler,
         parameters=lab.parameters,
@@ -165,6 +185,7 @@ def load_lab(folder: Path) -> LabSpec:
         key_names=tuple(lab.keys.items()),
         folder=folder,
         job_path=folder / lab.job,
+        network_path=folder / lab.network,
         data_dir=folder / "data",
         page_html=render(str(texts["page.md"])),
         digest=folder_digest(folder),
@@ -235,6 +256,10 @@ def check_folder(folder: Path, lab: LabFile) -> list[Problem]:
     if lab.id != folder.name:
         sentence = f"id is {lab.id!r}, but the folder is called {folder.name!r}."
         problems.append(Problem("lab-id-differs", sentence, toml, line, "Give both the same name."))
+    if lab.kind == "network":  # labs/networks.py reads it: this module knows no engine
+        network = folder / lab.network
+        found = read_text(network)
+        return [*problems, found] if isinstance(found, Problem) else problems
     job = folder / lab.job
     if not job.is_file():
         mend = "Add it, with a function `build(env, parameters, data)`."

@@ -121,13 +121,14 @@ def test_every_decision_is_listed() -> None:
     assert listed == {path.name for path in (ROOT / "docs" / "decisions").glob("0*.md")}
 
 
-def test_the_job_of_the_how_to_prints_what_the_how_to_says(
-    capsys: pytest.CaptureFixture[str],
+@pytest.mark.parametrize("name", ["jobs", "exploring"])
+def test_the_code_of_a_how_to_prints_what_the_how_to_says(
+    name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    page = (ROOT / "docs" / "howto" / "jobs.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "howto" / f"{name}.md").read_text(encoding="utf-8")
     job = re.search(r"```python\n(.*?)```", page, re.DOTALL)
     printed = re.search(r"```text\n(.*?)```", page, re.DOTALL)
     assert job is not None
     assert printed is not None
-    exec(compile(job.group(1), "jobs.md", "exec"), {"__name__": "jobs"})
+    exec(compile(job.group(1), f"{name}.md", "exec"), {"__name__": name})
     assert capsys.readouterr().out == printed.group(1)

@@ -7,6 +7,8 @@ it (Chandy and Lamport 1985, theorem 1); `reordered` finds that order.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from engine.checkpointing.chandy_lamport import ChandyLamport, RecordedState
 from engine.checkpointing.process_network import ProcessNetwork
 from engine.checkpointing.space_time import Arrow, Cut, History, delivered
@@ -115,6 +117,55 @@ def told(recorded: RecordedState) -> str:
     return f"{own}; {held}" if held else f"{own}; nothing on the links"
 
 
+class Judgement(NamedTuple):
+    """What a completed snapshot is worth; messages are named by their numbers among the arrows of the run.
+
+    state: what was recorded, in words. occurred: the first step after which the network was in it, or None. backwards:
+    messages that make the cut inconsistent. missed: messages that belong to the state of a link and are in no record.
+    order: where the state never occurred though it might have, actions in another order that lead to it.
+    """
+
+    state: str
+    total: int
+    there_are: int
+    occurred: int | None
+    backwards: tuple[int, ...]
+    missed: tuple[int, ...]
+    order: tuple[str, ...]
+    sentence: str
+
+
+def judge(history: History, number: int) -> Judgement:
+    """The judgement of snapshot `number` by the run so far; LearnerMistake where it has not completed."""
+    recorded = completed(history, number)
+    network = history.system.network
+    arrows, cut = history.space_time().arrows, history.cut(number)
+    kept = history.kept(number)
+    wrong = backwards(arrows, cut)
+    missed = _missed(arrows, cut, kept)
+    steps = occurrences(history, number)
+    never = not (wrong or missed or steps) and recorded.total() == network.total()
+    order: tuple[str, ...] = ()
+    if never and all(link.fifo for link in network.links):
+        actions, count = reordered(history, number)
+        order = actions[:count]
+    return Judgement(
+        told(recorded),
+        recorded.total(),
+        network.total(),
+        steps[0] if steps else None,
+        tuple(map(arrows.index, wrong)),
+        tuple(map(arrows.index, missed)),
+        order,
+        verdict(history, number),
+    )
+
+
+def _missed(arrows: tuple[Arrow, ...], cut: Cut, kept: set[int]) -> list[Arrow]:
+    """Messages that belong to the state of a link by the cut, and that nobody recorded."""
+    return [arrow for arrow in in_flight(arrows, cut) if arrows.index(arrow) not in kept]
+
+
 def verdict(history: History, number: int) -> str:
     """Whether the recorded state occurred, and if not, why it is a snapshot all the same, or none at all."""
     recorded = completed(history, number)
@@ -127,9 +178,18 @@ def verdict(history: History, number: int) -> str:
         return (
             f"{state}. Its cut is inconsistent: {arrow.source} sent {counted(arrow.tokens)} to {arrow.target} after it "
             f"had recorded, and {arrow.target} received what was sent before it recorded."
+            + (
+                f" So it holds {counted(total)}, and the network has {there_are}."
+                if total != there_are
+                else ""
+            )
         )
     if total != there_are:
-        return f"{state}. That makes {counted(total)} where the network has {there_are}: this state cannot occur."
+        lost = "".join(
+            f" What {arrow.source} sent to {arrow.target} in step {arrow.sent} ({counted(arrow.tokens)}) was under way and is in no record."
+            for arrow in _missed(arrows, cut, history.kept(number))
+        )
+        return f"{state}.{lost} That makes {counted(total)} where the network has {there_are}: this state cannot occur."
     steps = occurrences(history, number)
     if steps:
         when = "before the first step" if steps[0] == 0 else f"after step {steps[0]}"

@@ -8,15 +8,17 @@ One statement a line; `#` begins a comment. A name is declared before it is used
     snapshot P               P starts a new snapshot, the first one is snapshot 1
     join Q 1                 Q starts snapshot 1 as well, where none of its markers has reached Q yet
     deliver P -> Q           the head of the link is delivered; `deliver P -> Q 2` what stands second on an unordered link
+    markers P                P sends the markers that it owes, where the protocol sends them late; skipped elsewhere
 
-The last four are the script: one run, in order. Who explores the network takes from it what each process sends, in its
-order, and which snapshots there are, and chooses the rest.
+The last five are the script: one run, in order. Who explores the network takes from it what each process sends, in its
+order, and which snapshots there are, and chooses the rest. `$name` stands for the value of a parameter.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sized
 
+from engine.checkpointing.chandy_lamport import UNRECORDED, ChandyLamport
 from engine.checkpointing.process_network import (
     Link,
     ProcessNetwork,
@@ -26,13 +28,20 @@ from engine.checkpointing.process_network import (
     check_process,
     check_send,
 )
-from engine.errors import InvalidJob
+from engine.errors import ImpossibleAction, InvalidJob
+
+MOST_PROCESSES = 12
+MOST_LINKS = 48
+MOST_SENDS = 2000
+MOST_SNAPSHOTS = 9
+"""What a picture can show, and a run of what it shows can be kept in memory."""
 
 
 class _Reader:
     """What has been read so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, values: Mapping[str, int]) -> None:
+        self.values = values
         self.tokens: dict[str, int] = {}
         self.links: list[Link] = []
         self.sends: list[Send] = []
@@ -45,7 +54,38 @@ class _Reader:
             "snapshot": (self.snapshot, "snapshot NAME"),
             "join": (self.join, "join NAME SNAPSHOT"),
             "deliver": (self.deliver, "deliver NAME -> NAME"),
+            "markers": (self.markers, "markers NAME"),
         }
+        self.most: dict[str, tuple[Sized, int, str]] = {
+            "process": (self.tokens, MOST_PROCESSES, "processes"),
+            "link": (self.links, MOST_LINKS, "links"),
+            "send": (self.sends, MOST_SENDS, "sends"),
+            "snapshot": (self.snapshots, MOST_SNAPSHOTS, "snapshots"),
+        }
+
+    def read(self, words: list[str]) -> None:
+        """One statement; ValueError where it is not written as its form says."""
+        name, *rest = words
+        self.statements[name][0]([self.value(word) if word[0] == "$" else word for word in rest])
+        if name in self.most:
+            held, most, what = self.most[name]
+            if len(held) > most:
+                raise InvalidJob(
+                    "network_too_large",
+                    f"A network has at most {most} {what}.",
+                    mend="Leave some out.",
+                )
+
+    def value(self, word: str) -> str:
+        name = word[1:]
+        if name not in self.values:
+            known = ", ".join(f"${one}" for one in self.values)
+            raise InvalidJob(
+                "unknown_parameter",
+                f"There is no parameter {name!r}.",
+                mend=f"The parameters are {known}." if known else "Write the number itself.",
+            )
+        return str(self.values[name])
 
     def known_links(self) -> set[tuple[str, str]]:
         return {link[:2] for link in self.links}
@@ -131,12 +171,61 @@ class _Reader:
             )
         self.script.append(f"deliver:{link.name}" + (f"#{place - 1}" if place > 1 else ""))
 
+    def markers(self, words: list[str]) -> None:
+        (name,) = words
+        check_known(name, self.tokens)
+        self.script.append(f"markers:{name}")
 
-def read_network(text: str, name: str = "network") -> ProcessNetwork:
-    """The network that `text` describes; InvalidJob names the line (after `name`) and the mend."""
-    reader = _Reader()
+
+def read_network(
+    text: str, name: str = "network", values: Mapping[str, int] | None = None
+) -> ProcessNetwork:
+    """The network that `text` describes; InvalidJob names the line (after `name`) and the mend.
+
+    values: of the parameters that the text may name.
+    """
+    return _read(text, name, values)[0]
+
+
+def check_script(
+    text: str, name: str = "network", values: Mapping[str, int] | None = None
+) -> ProcessNetwork:
+    """As `read_network`, and the script can be followed to its end; InvalidJob names the line where it cannot."""
+    network, lines = _read(text, name, values)
+    system = ChandyLamport(network)
+    for action, line in zip(network.script, lines, strict=True):
+        if action.startswith("markers:") or _comes_too_late(system, action):
+            continue
+        try:
+            system.apply(action)
+        except ImpossibleAction as error:
+            raise InvalidJob(
+                "script_impossible",
+                f"The script cannot do this here: {error.sentence.partition(': ')[2]}",
+                place=f"{name}, line {line}",
+                mend="Move the line, or add what has to happen before it.",
+            ) from None
+    return network
+
+
+def _comes_too_late(system: ChandyLamport, action: str) -> bool:
+    """Whether a process has recorded for the snapshot that it is to join: who drives the run may let it join earlier."""
+    kind, _, rest = action.partition(":")
+    process, _, number = rest.rpartition("/")
+    if kind != "snapshot" or process == system.network.snapshots[int(number) - 1][0]:
+        return False
+    place = (int(number) - 1) * len(system.processes) + system.processes.index(process)
+    return system.recorded[place] != UNRECORDED
+
+
+def _read(
+    text: str, name: str, values: Mapping[str, int] | None
+) -> tuple[ProcessNetwork, list[int]]:
+    """The network, and the line of each action of its script."""
+    reader = _Reader(values or {})
     begun: dict[int, int] = {}
     """The line that starts each snapshot."""
+    lines: list[int] = []
     for line, written in enumerate(text.splitlines(), 1):
         words = written.partition("#")[0].split()
         if not words:
@@ -149,9 +238,9 @@ def read_network(text: str, name: str = "network") -> ProcessNetwork:
                 place=place,
                 mend=f"It begins with {', '.join(reader.statements)}.",
             )
-        statement, form = reader.statements[words[0]]
+        form = reader.statements[words[0]][1]
         try:
-            statement(words[1:])
+            reader.read(words)
         except ValueError:
             raise InvalidJob(
                 "statement_form",
@@ -161,6 +250,7 @@ def read_network(text: str, name: str = "network") -> ProcessNetwork:
             ) from None
         except InvalidJob as error:
             raise InvalidJob(error.code, error.sentence, place=place, mend=error.mend) from None
+        lines += [line] * (len(reader.script) - len(lines))
         if words[0] == "snapshot":
             begun[len(reader.snapshots)] = line
     if not reader.tokens:
@@ -179,7 +269,7 @@ def read_network(text: str, name: str = "network") -> ProcessNetwork:
     )
     for number, line in begun.items():
         _check_reach(network, number, f"{name}, line {line}")
-    return network
+    return network, lines
 
 
 def _check_reach(network: ProcessNetwork, number: int, place: str) -> None:

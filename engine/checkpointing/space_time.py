@@ -50,6 +50,7 @@ class History:
         self.system = system
         self.states: list[NetworkState] = [system.capture()]
         self.actions: list[str] = []
+        self._drawn: tuple[int, SpaceTime] | None = None
         for action in actions:
             self.act(action)
 
@@ -58,11 +59,24 @@ class History:
         self.actions.append(action)
         self.states.append(self.system.capture())
 
+    @classmethod
+    def of(cls, system: ChandyLamport, states: list[NetworkState], actions: list[str]) -> History:
+        """The history of a run whose states are known: one more than there are actions."""
+        history = cls(system)
+        history.states, history.actions = states, actions
+        return history
+
     def acting(self, step: int) -> str:
         """The process that step `step` (from 1) happened at."""
         return self.system.processes[self.system.acting(self.actions[step - 1])]
 
     def space_time(self) -> SpaceTime:
+        """The diagram of the run so far; it is drawn once and kept until the run goes on."""
+        if self._drawn is None or self._drawn[0] != len(self.actions):
+            self._drawn = (len(self.actions), self._draw())
+        return self._drawn[1]
+
+    def _draw(self) -> SpaceTime:
         system = self.system
         arrows: list[Arrow] = []
         travelling: list[list[int]] = [[] for _ in system.link_names]
@@ -79,6 +93,19 @@ class History:
                     arrows.append(self._arrow(link, item, step))
         cuts = tuple(self.cut(number) for number in range(1, len(system.network.snapshots) + 1))
         return SpaceTime(tuple(system.processes), len(self.actions), tuple(arrows), cuts)
+
+    def kept(self, number: int) -> set[int]:
+        """Numbers of the arrows that snapshot `number` recorded as the state of their link."""
+        width = len(self.system.link_names)
+        found: set[int] = set()
+        arrows = self.space_time().arrows
+        for number_, arrow in enumerate(arrows):
+            if arrow.tokens and arrow.delivered is not None:
+                place = (number - 1) * width + self.system.link_names.index(arrow.link)
+                before, after = self.states[arrow.delivered - 1], self.states[arrow.delivered]
+                if len(after.kept[place]) > len(before.kept[place]):
+                    found.add(number_)
+        return found
 
     def _arrow(self, link: int, item: int, step: int) -> Arrow:
         system = self.system

@@ -74,3 +74,11 @@ WRONG_SNAPSHOTS: dict[str, Callable[[ProcessNetwork], ChandyLamport]] = {
     "non-FIFO channel": not_fifo,
     "wrong id": WrongId,
 }
+
+AS_PUBLISHED = "as Chandy and Lamport say"
+
+PROTOCOLS: dict[str, Callable[[ProcessNetwork], ChandyLamport]] = {
+    AS_PUBLISHED: ChandyLamport,
+    **WRONG_SNAPSHOTS,
+}
+"""What a lab may let its students choose from."""

@@ -17,7 +17,7 @@ from engine.errors import StreamLabError
 from engine.explore.invariants import Watch
 from engine.explore.network_invariants import SNAPSHOT_RULES
 from engine.explore.results import Exhausted
-from engine.explore.search import breadth_first
+from engine.explore.ways import breadth_first
 
 SENDS = (("P0", "P1", 1), ("P1", "P2", 2), ("P2", "P0", 3), ("P0", "P2", 4), ("P1", "P0", 5))
 """What the three processes send, in this order; a case uses the first so many."""

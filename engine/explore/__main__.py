@@ -25,7 +25,8 @@ from engine.explore.network_invariants import (
     SNAPSHOT_RULES,
 )
 from engine.explore.results import Counts, Exhausted, Result, Violated
-from engine.explore.search import Bounds, random_walks, search
+from engine.explore.search import BREADTH_FIRST, DEPTH_FIRST, RANDOM_WALKS, search
+from engine.explore.ways import Bounds
 
 RULES: dict[str, Sequence[Rule]] = {
     "snapshots": SNAPSHOT_RULES,
@@ -95,11 +96,9 @@ def _searched(system: ChandyLamport, rules: Sequence[Rule], options: argparse.Na
             print(counts.told(), file=sys.stderr)
         return False
 
-    if options.walks:
-        depth = options.depth or options.states
-        return random_walks(system, rules, options.walks, depth, options.seed, should_stop)
+    way = RANDOM_WALKS if options.walks else DEPTH_FIRST if options.reduced else BREADTH_FIRST
     bounds = Bounds(options.states, options.depth, should_stop)
-    return search(system, rules, bounds, options.reduced)
+    return search(system, rules, bounds, way, walks=options.walks, seed=options.seed)
 
 
 if __name__ == "__main__":

@@ -18,11 +18,13 @@ class Invariant:
 
     broken: (system) -> why the rule does not hold now, as a sentence; empty where it holds.
     at_end: whether it has to hold only where nothing more is possible.
+    results: whether it looks at what the sinks of a job have written, so that states have to tell it apart.
     """
 
     name: str
     broken: Callable[[Any], str]
     at_end: bool = False
+    results: bool = False
 
 
 @dataclass(frozen=True)
@@ -31,11 +33,13 @@ class Monitor:
 
     start: (system) -> the memory in the first state.
     observe: (memory, system after the action, action) -> (memory, sentence; empty where the rule holds).
+    results: as of an invariant.
     """
 
     name: str
     start: Callable[[Any], Hashable]
     observe: Callable[[Any, Any, str], tuple[Hashable, str]]
+    results: bool = False
 
 
 Rule = Invariant | Monitor

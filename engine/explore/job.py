@@ -1,45 +1,36 @@
 """A job on the real engine as something that can be explored.
 
 Actions are those of the runtime, under their own ids, and commands with a budget: `command:checkpoint`,
-`command:fail count[0]`. Putting the runtime back is its own `rewind`, in any direction, for the subtasks that differ.
+`command:fail count[0]`. A state is a tuple of numbers (`layout.py`). What an action does is found out on the runtime once
+for all that it can look at, and looked up wherever that is the same again; so the runtime is moved, by its own `rewind`,
+only for what was not seen before, or where a rule wants to look at it.
+
+Source of the idea: S. Blom, J. van de Pol, M. Weber, "LTSmin: Distributed and Symbolic Reachability", CAV 2010.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
 
-from engine.commands import Command, TriggerCheckpoint, command_data
-from engine.deployment import Slot
-from engine.elements import BARRIER, CANCEL, Element
+from engine.commands import Command, FailSubtask, RefuseUpload, TriggerCheckpoint, command_data
 from engine.errors import ImpossibleAction, InvalidJob
-from engine.explore.canonical import frozen
-from engine.explore.remembering import remembering
+from engine.explore.layout import BUDGET, MASKS, SETTING, Action, Layout, State
+from engine.explore.states import JobStates
+from engine.explore.watched import EVERYWHERE, Watched, watched
+from engine.graph.checkpoint_settings import STOP_THE_WORLD, UNALIGNED
 from engine.graph.job_graph import JobGraph
 from engine.impossible import why_not_command
 from engine.operators.source import SourceOperator
 from engine.runtime import UNBOUNDED, Runtime
 from engine.scheduler import Policy
-from engine.subtask import Subtask
 
 LOCAL = ("read", "take", "trigger")
 """Kinds of actions that touch one subtask, and of others only the ends of the channels between them."""
 
-REMOTE = ("ack", "clock")
-"""Kinds of actions that touch no subtask."""
-
 COMMUTING = {*LOCAL, "ack"}
 
-MOST_PARTS = 50_000
-"""How many parts of checkpoints are kept in their hashable form."""
-
-
-class Captured(NamedTuple):
-    """A state of the runtime, what the sinks have written, and what is left of the budgets."""
-
-    frame: Any
-    written: dict[str, tuple[Any, ...]]
-    left: tuple[int, ...]
+UNKNOWN: Any = object()
 
 
 class JobSystem:
@@ -47,7 +38,7 @@ class JobSystem:
 
     commands: how often each command may be given in one run; none by default.
     results: whether states that differ only in what the sinks have written are different states. Rules about results
-    need it.
+    need it; without it nothing is known of them.
     runtime: the runtime to explore; a wrong one where a counterexample is looked for.
     """
 
@@ -59,9 +50,9 @@ class JobSystem:
         seed: int = 0,
         runtime: type[Runtime] = Runtime,
     ) -> None:
-        self.runtime = remembering(runtime)(factory(), Policy("manual"), seed)
-        self.runtime.trace.frontier = UNBOUNDED  # no marks: a search goes everywhere
-        if not self.runtime.copyable():
+        self._runtime: Watched = watched(runtime)(factory(), Policy("manual"), seed)
+        self._runtime.trace.frontier = UNBOUNDED  # no marks: a search goes everywhere
+        if not self._runtime.copyable():
             raise InvalidJob(
                 "not_copyable",
                 "A function of this job holds something that cannot be copied, so the job cannot be put back.",
@@ -69,168 +60,164 @@ class JobSystem:
             )
         commands = commands or {}
         self.commands = {f"command:{_shown(command)}": command for command in commands}
-        self.left = list(commands.values())
-        self.results = results
-        self._parts: dict[int, tuple[Any, Hashable]] = {}
-        """The hashable form of parts of checkpoints, which never change, by identity."""
+        self._local = any(isinstance(command, RefuseUpload) for command in commands)
+        """Whether a command is possible or not by the state of a subtask."""
+        self.states = JobStates(self._runtime, results)
+        self._enabled: dict[State, tuple[str, ...]] = {}
+        self._offered: dict[State, tuple[str, ...]] = {}
+        self._failures: dict[tuple[str, Layout], Failure] = {}
         self._reduced = self._raised = False
         """Whether independence was asked for, and whether a function has raised in any schedule so far."""
         self._aligns = any(
             subtask.operator.spec.alignment is not None
-            for subtask in self.runtime.deployment.subtasks.values()
+            for subtask in self._runtime.deployment.subtasks.values()
             if isinstance(subtask.operator, SourceOperator)
         )
+        self.at = self.states.present(self.states.budget(tuple(commands.values())))
+        """The present state."""
+        self._standing: State = self.at
+        """The state that the runtime stands at, or () where that is not known."""
+
+    @property
+    def runtime(self) -> Runtime:
+        """The runtime in the present state, to look at. Ids and steps in it are those of some schedule that leads there."""
+        if self._standing != self.at:
+            self.states.put_back(self.at)
+            self._standing = self.at
+        return self._runtime
+
+    @property
+    def left(self) -> tuple[int, ...]:
+        """What is left of the budget of each command."""
+        left: tuple[int, ...] = self.states.numbers.frames[self.at[BUDGET]]
+        return left
 
     # Actions
 
-    def enabled(self) -> list[str]:
-        runtime = self.runtime
-        mask = runtime.readiness.enabled()
-        actions = []
-        for slot in runtime.deployment.slots:
-            if mask & 1:
-                actions.append(slot.action)
-            mask >>= 1
-        for (action, command), left in zip(self.commands.items(), self.left, strict=True):
-            if left and not why_not_command(runtime, command):
-                actions.append(action)
-        return actions
+    def enabled(self) -> Sequence[str]:
+        at = self.at
+        allowed = at[: SETTING + 1]
+        actions = self._enabled.get(allowed)
+        if actions is None:
+            layout = self.states.layouts[at[SETTING]]
+            actions = self._enabled[allowed] = layout.enabled(at[MASKS])
+        if not self.commands:
+            return actions
+        asked = at if self._local else at[SETTING : BUDGET + 1]
+        offered = self._offered.get(asked)
+        if offered is None:
+            offered = self._offered[asked] = tuple(
+                action
+                for (action, command), left in zip(self.commands.items(), self.left, strict=True)
+                if left and not why_not_command(self.runtime, command)
+            )
+        return actions + offered if offered else actions
 
     def apply(self, action: str) -> None:
+        at = self.at
+        found = self.states.layouts[at[SETTING]].actions.get(action)
+        if found is None:
+            self._command(action)
+            return
+        for reach in found.reaches:
+            effect = reach.known.get((at[MASKS] & reach.bits, reach.pick(at)), UNKNOWN)
+            if effect is None:
+                continue
+            if effect is UNKNOWN:
+                break
+            after = list(at)
+            after[MASKS] = at[MASKS] & reach.kept | effect[0]
+            for index, number in effect[1]:
+                after[index] = number
+            self.at = tuple(after)
+            return
+        self._act(action, found)
+
+    def _act(self, action: str, found: Action) -> None:
+        """Take an action on the runtime, and remember its effect for all states in which it looks at the same."""
+        before, runtime = self.at, self._stand()
+        failures = runtime.failures
+        noted = runtime.watch()
+        runtime.act(action)
+        own = {found.slot.subtask} if found.slot.kind != "ack" else set()
+        reached = EVERYWHERE if self._aligns or noted.looked - own else runtime.reached
+        if reached == EVERYWHERE:
+            self._changed(*runtime.deployment.subtasks)
+        elif found.slot.subtask is not None and found.slot.kind != "ack":
+            self._changed(found.slot.subtask)
+        self.at = self.states.present(before[BUDGET])
+        if runtime.failures > failures:
+            self._raised = True
+            self._check_reduction()
+        layouts = self.states.layouts
+        if layouts[before[SETTING]] is layouts[self.at[SETTING]]:
+            self._remember(found, before, reached)
+
+    def _remember(self, found: Action, before: State, reached: int) -> None:
+        for reach in found.reaches:
+            if reach.covers < reached:
+                reach.known[reach.looked(before)] = None
+            elif reach.remember(before, self.at):
+                return
+
+    def _command(self, action: str) -> None:
         command = self.commands.get(action)
         if command is None:
-            self._act(action)
+            self._stand().act(action)  # says why it cannot
             return
         number = list(self.commands).index(action)
-        if not self.left[number]:
+        left = self.left
+        if not left[number]:
             raise ImpossibleAction(
                 "budget",
                 "This command has been given as often as it may be.",
                 place=action,
                 mend="Explore with a larger budget.",
             )
-        self.runtime.apply(command)
-        if not isinstance(command, TriggerCheckpoint):
-            self._changed(*self.runtime.deployment.subtasks)
-        self.left[number] -= 1
+        before = self.at
+        budget = self.states.budget((*left[:number], left[number] - 1, *left[number + 1 :]))
+        if action not in self.enabled() or not isinstance(command, FailSubtask):
+            self._carry_out(command, budget)
+            return
+        layout = self.states.layouts[before[SETTING]]
+        failure = self._failures.setdefault((action, layout), Failure())
+        after = failure.after(before)
+        if after is None:
+            self._carry_out(command, before[BUDGET])
+            failure.remember(before, self.at)
+            after = self.at
+        self.at = (*after[:BUDGET], budget, *after[BUDGET + 1 :])
 
-    def _act(self, action: str) -> None:
-        slot = self._slot(action)
-        failures = self.runtime.failures
-        self.runtime.act(action)
-        failed = self.runtime.failures > failures
-        if slot is None or failed or self._aligns or slot.kind not in (*LOCAL, *REMOTE):
-            self._changed(*self.runtime.deployment.subtasks)
-        elif slot.kind in LOCAL:
-            self._changed(slot.subtask or "")
-        if failed:
-            self._raised = True
-            self._check_reduction()
+    def _carry_out(self, command: Command, budget: int) -> None:
+        runtime = self._stand()
+        runtime.apply(command)
+        if not isinstance(command, TriggerCheckpoint):
+            self._changed(*runtime.deployment.subtasks)
+        self.at = self.states.present(budget)
+
+    def _stand(self) -> Watched:
+        """The runtime in the present state, to move it on: where it stands is not known from here on."""
+        runtime = self._runtime
+        if self._standing != self.at:
+            self.states.put_back(self.at)
+        self._standing = ()
+        return runtime
 
     def _changed(self, *subtasks: str) -> None:
         """These subtasks may have changed."""
         for subtask in subtasks:
-            self.runtime.deployment.subtasks[subtask].held = None  # type: ignore[attr-defined]
+            self._runtime.deployment.subtasks[subtask].held = None  # type: ignore[attr-defined]
 
-    def capture(self) -> Captured:
-        written = {name: tuple(log.written()) for name, log in self.runtime.logs.items()}
-        return Captured(self.runtime.keyframe(), written, tuple(self.left))
+    def capture(self) -> State:
+        return self.at
 
-    def restore(self, state: Captured) -> None:
-        for name, log in self.runtime.logs.items():
-            log.results[:] = state.written.get(name, ())
-        self.runtime.rewind(state.frame)
-        self.left[:] = state.left
+    def restore(self, state: State) -> None:
+        self.at = state
 
     # What the state is
 
     def state_key(self) -> Hashable:
-        """Channel contents, state, watermarks, alignment, coordinator, results; checkpoints count back from the newest.
-
-        The clock's present is left out, and what it has to wake is told by how far off it is.
-        """
-        runtime = self.runtime
-        deployment, clock = runtime.deployment, runtime.clock
-        newest = runtime.coordinator.next_id
-        oldest = min(self._under_way(), default=newest)
-        now, _, entries = clock.keyframe()
-        written: tuple[Hashable, ...] = ()
-        if self.results:
-            written = tuple(frozen(log.written()) for log in runtime.logs.values())
-        return (
-            tuple(self.left),
-            (runtime.state, runtime.attempt, runtime.failures, runtime.rescale),
-            tuple(runtime.parallelism.values()),
-            runtime.readiness.keyframe(),
-            tuple(sorted((time - now, name) for time, _, name in entries)),
-            self._coordinator(newest),
-            runtime.snapshots.state_key(newest),
-            tuple(
-                (
-                    tuple(
-                        _element(element, newest)
-                        if element[0] in (BARRIER, CANCEL)
-                        else frozen(element)
-                        for element in channel.queue
-                    ),
-                    channel.full,
-                    tuple(
-                        (newest - barrier.checkpoint, barrier.overtaken)
-                        for barrier in channel.priority
-                    ),
-                )
-                for channel in deployment.channels.values()
-            ),
-            tuple(
-                (subtask.key(), _snapshots(subtask, newest, oldest))  # type: ignore[attr-defined]
-                for subtask in deployment.subtasks.values()
-            ),
-            written,
-        )
-
-    def _under_way(self) -> Iterator[int]:
-        """Every checkpoint of which a subtask may still hear."""
-        runtime = self.runtime
-        yield from runtime.coordinator.pending
-        for message, _ in runtime.coordinator.messages:
-            yield message.checkpoint
-        for channel in runtime.deployment.channels.values():
-            if channel.riders:
-                for element in channel.queue:
-                    if element[0] in (BARRIER, CANCEL):
-                        yield element[1]
-            for barrier in channel.priority:
-                yield barrier.checkpoint
-
-    def _coordinator(self, newest: int) -> Hashable:
-        """Messages in the order of their boxes, since no action can tell which of two boxes was filled first."""
-        coordinator = self.runtime.coordinator
-        boxes: dict[tuple[str, str, str], list[Hashable]] = {}
-        for message, part in coordinator.messages:
-            box = message.kind, message.to, message.sender
-            boxes.setdefault(box, []).append((newest - message.checkpoint, self._part(part)))
-        latest = coordinator.storage.latest()
-        return (
-            tuple(
-                (
-                    newest - pending.checkpoint,
-                    pending.kind,
-                    frozenset((name, self._part(part)) for name, part in pending.parts.items()),
-                )
-                for pending in coordinator.pending.values()
-            ),
-            coordinator.failures,
-            tuple((box, tuple(boxes[box])) for box in sorted(boxes)),
-            None if latest is None else (self._part(latest.parts), self._part(latest.in_flight)),
-        )
-
-    def _part(self, part: Any) -> Hashable:
-        known = self._parts.get(id(part))
-        if known is None:
-            if len(self._parts) >= MOST_PARTS:
-                self._parts.clear()
-            known = self._parts[id(part)] = part, frozen(part)
-        return known[1]
+        return self.states.key(self.at)
 
     # What commutes
 
@@ -238,53 +225,53 @@ class JobSystem:
         """Actions that belong to two subtasks, and neither to the clock; of two acknowledgements the second may complete.
 
         One may fill the channel, or the box of messages, that the other takes from: both stay possible, in either order.
-        A function that raises touches every subtask, and no answer foresees it; a job with one is refused once this was
+        Where barriers overtake, one that is put before a queue makes it wait; and while the sources pause, every action may be
+        the last one in flight. A function that raises touches every subtask, and no answer foresees it; a job with one is refused once this was
         asked.
         """
         self._reduced = True
         self._check_reduction()
-        one, other = self._slot(first), self._slot(second)
-        if one is None or other is None or self._aligns:
+        actions = self.states.layouts[self.at[SETTING]].actions
+        if first not in actions or second not in actions or self._aligns:
             return False
+        one, other = actions[first].slot, actions[second].slot
         kinds = {one.kind, other.kind}
-        return kinds <= COMMUTING and kinds != {"ack"} and one.subtask != other.subtask
+        if not kinds <= COMMUTING or kinds == {"ack"} or one.subtask == other.subtask:
+            return False
+        scheme = self._runtime.job.checkpointing.scheme
+        if scheme == UNALIGNED:
+            return not self.states.layouts[self.at[SETTING]].adjacent(one.subtask, other.subtask)
+        return scheme != STOP_THE_WORLD
 
     def _check_reduction(self) -> None:
         if self._reduced and self._raised:
             raise InvalidJob(
                 "raises",
-                "A function of this job raises, so no two of its actions are independent for sure.",
+                "A function of this job raises, or its checkpoints fail too often, so no two of its actions are independent for sure.",
                 mend="Search it breadth first, without reduction.",
             )
 
-    def _slot(self, action: str) -> Slot | None:
-        number = self.runtime.deployment.by_action.get(action)
-        return None if number is None else self.runtime.deployment.slots[number]
+
+class Failure:
+    """What the failure of a subtask does. It does the same to every part, whatever the others are."""
+
+    def __init__(self) -> None:
+        self.masks = 0
+        self.known: dict[tuple[int, int], int] = {}
+
+    def after(self, before: State) -> State | None:
+        """The state after it, or None where some part was not seen to fail yet."""
+        try:
+            parts = [self.known[part] for part in enumerate(before) if part[0]]
+        except KeyError:
+            return None
+        return self.masks, *parts
+
+    def remember(self, before: State, after: State) -> None:
+        self.masks = after[MASKS]
+        self.known.update(zip(enumerate(before), after, strict=True))
 
 
 def _shown(command: Command) -> str:
     """The kind of a command and what it is given: "fail count[0]"."""
     return " ".join(map(str, command_data(command).values()))
-
-
-def _element(element: Element, newest: int) -> Hashable:
-    return element[0], newest - element[1]
-
-
-def _snapshots(subtask: Subtask, newest: int, oldest: int) -> Hashable:
-    """What a subtask's barriers and parts have come to; checkpoints count back from the newest.
-
-    That a checkpoint is over here makes a difference from `oldest` on, the oldest of which it may still hear.
-    """
-    snapshots = subtask.snapshots
-    alignment = snapshots.alignment()
-    return (
-        alignment and (newest - alignment.checkpoint, frozenset(alignment.received)),
-        snapshots.handler.blocked(),
-        newest - max(snapshots.given_up, oldest - 1),
-        newest - max(snapshots.handler.checkpoint, oldest - 1),
-        snapshots.tracker and newest - max(snapshots.tracker.newest, oldest - 1),
-        snapshots.tracker
-        and tuple((newest - one.checkpoint, one.received) for one in snapshots.tracker.pending),
-        tuple((newest - part.checkpoint, frozen(part.keyframe()[1:])) for part in snapshots.parts),
-    )

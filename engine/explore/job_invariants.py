@@ -70,7 +70,7 @@ def nothing_lost(factory: Callable[[], JobGraph]) -> Invariant:
                 return f"Result {result} was written {found.get(result, 0)} times instead of {expected[result]}."
         return ""
 
-    return Invariant("no result is lost", broken, at_end=True)
+    return Invariant("no result is lost", broken, at_end=True, results=True)
 
 
 def _results(runtime: Runtime) -> dict[str, int]:

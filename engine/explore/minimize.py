@@ -6,18 +6,24 @@ finds that. Source: A. Zeller, R. Hildebrandt, "Simplifying and Isolating Failur
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from engine.errors import ImpossibleAction, LearnerMistake
 from engine.explore.explorable import Explorable
 from engine.explore.invariants import Rule, first_broken
 
 
-def minimize(system: Explorable, actions: Iterable[str], rule: Rule) -> tuple[str, ...]:
+def minimize(
+    system: Explorable,
+    actions: Iterable[str],
+    rule: Rule,
+    should_stop: Callable[[], bool] | None = None,
+) -> tuple[str, ...]:
     """A 1-minimal part of `actions` that still breaks `rule` from the system's present state, in the same order.
 
-    A part that the system refuses at some action is no counterexample. The system is put back at the end. LearnerMistake
-    where `actions` themselves do not break the rule.
+    A part that the system refuses at some action is no counterexample. The system is put back at the end. `should_stop` is
+    asked before each attempt but the first; where it says so, the shortest part so far is the answer. LearnerMistake where
+    `actions` themselves do not break the rule.
     """
     start = system.capture()
 
@@ -40,7 +46,7 @@ def minimize(system: Explorable, actions: Iterable[str], rule: Rule) -> tuple[st
             )
         size = max(1, len(found) // 2)
         while True:
-            shorter = _leave_out(found, size, violation)
+            shorter = _leave_out(found, size, violation, should_stop)
             if shorter is not None:
                 found = shorter
             elif size > 1:
@@ -51,11 +57,17 @@ def minimize(system: Explorable, actions: Iterable[str], rule: Rule) -> tuple[st
         system.restore(start)
 
 
-def _leave_out(found: tuple[str, ...], size: int, violation: object) -> tuple[str, ...] | None:
+def _leave_out(
+    found: tuple[str, ...],
+    size: int,
+    violation: Callable[[tuple[str, ...]], tuple[str, ...] | None],
+    should_stop: Callable[[], bool] | None,
+) -> tuple[str, ...] | None:
     """`found` without `size` actions in a row, the last possible ones first; None where none can be left out."""
-    assert callable(violation)
     for start in range(len(found) - size, -1, -1):
-        shorter: tuple[str, ...] | None = violation(found[:start] + found[start + size :])
+        if should_stop and should_stop():
+            return None
+        shorter = violation(found[:start] + found[start + size :])
         if shorter is not None:
             return shorter
     return None

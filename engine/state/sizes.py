@@ -6,7 +6,7 @@ stand for all. A part of a checkpoint has two sizes: all that it refers to, and 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from engine.state.backends.parts import Incremental, Row
@@ -31,16 +31,18 @@ def written_bytes(part: Any) -> int:
     return estimated_bytes(part)
 
 
-def layer_bytes(rows: Sequence[tuple[Row, Any]]) -> int:
-    """The size of (row, value or None) as a layer holds them; a sample spread over all stands for many."""
-    if not rows:
+def layer_bytes(
+    changes: Sequence[Any], as_row: Callable[[Any], tuple[Row, Any]] = lambda change: change
+) -> int:
+    """The size of changes that a layer holds; a sample spread over all stands for many. as_row: change -> (row, value)."""
+    if not changes:
         return 0
-    sample = rows if len(rows) <= SAMPLE else rows[:: len(rows) // SAMPLE]
+    sample = list(map(as_row, changes[:: max(1, len(changes) // SAMPLE)]))
     total = sum(
         OVERHEAD + sum(map(estimated_bytes, row[1:])) + estimated_bytes(value)
         for row, value in sample
     )
-    return total * len(rows) // len(sample)
+    return total * len(changes) // len(sample)
 
 
 def estimated_bytes(value: Any) -> int:

@@ -3,6 +3,8 @@
 // Views are never changed. Whatever an event touches is copied once per batch, everything else is shared with the view
 // before, so `previous.subtasks[id] === next.subtasks[id]` means "nothing happened here".
 
+import { NETWORK_FOLDS } from "./apply_network_event.js";
+
 const RESULTS_KEPT = 20;
 const CHECKPOINTS_KEPT = 20;
 
@@ -229,6 +231,7 @@ const FOLDS = {
   RescaleRequested: nothing,
   RescaleAborted: nothing,
   Restored: nothing,
+  ...NETWORK_FOLDS,
 };
 
 function release(draft, id) {

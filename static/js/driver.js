@@ -95,6 +95,7 @@ export function createDriver({ store, transport, post, go, copy }) {
     ask: ({ question }) => questions.ask(question),
     forget: () => questions.drop("question"),
     lineage: ({ element, label }) => questions.ask({ kind: "lineage", element, label }),
+    diagram: ({ checkpoint }) => questions.ask({ kind: "diagram", checkpoint }),
     forget_lineage: () => questions.drop("lineage"),
     select_checkpoint: ({ checkpoint }) => store.set({ checkpoint }),
     dismiss: () => store.set({ error: null }),

@@ -28,8 +28,8 @@ export function mountHeader(element, dialog, { store, send, settings }) {
 
   return {
     update(state, changes) {
-      if (changes.has("runId") && state.runId !== null) find("compare").href = state.urls.compare.replace("{run}", state.runId);
-      if (changes.has("scheme")) find("scheme").textContent = schemeWords(state.scheme);
+      if (changes.has("runId") && state.runId !== null && find("compare")) find("compare").href = state.urls.compare.replace("{run}", state.runId);
+      if (changes.has("scheme") && state.scheme) find("scheme").textContent = schemeWords(state.scheme);
       if (changes.has("run")) find("seed-value").textContent = state.run?.seed ?? state.seed ?? "";
       if (changes.has("projector")) {
         document.documentElement.dataset.type = state.projector ? "projector" : "desk";

@@ -42,6 +42,6 @@ export const HELP = [
   [["t"], "the picture as a table"],
   [["[", "i"], "instructions"],
   [["]", "p"], "inspector"],
-  [["Tab", "← → ↑ ↓"], "on the stage: between subtasks and channels"],
+  [["Tab", "← → ↑ ↓"], "on the stage: between subtasks and channels, or from message to message"],
   [["?"], "this list"],
 ];

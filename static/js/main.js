@@ -26,12 +26,17 @@ import * as checkpoints from "./panels/checkpoints_panel.js";
 import * as keyGroups from "./panels/key_groups_panel.js";
 import * as results from "./panels/results_panel.js";
 import * as log from "./panels/log_panel.js";
+import * as network from "./panels/network_panel.js";
+import * as networkTable from "./panels/network_table_panel.js";
+import * as spaceTime from "./panels/space_time_panel.js";
+import * as snapshots from "./panels/snapshots_panel.js";
 
 const boot = JSON.parse(document.getElementById("boot").textContent);
 const byId = (id) => document.getElementById(id);
 const root = document.documentElement;
 const { preview } = boot;
 const SCHEME = "@scheme";
+const isNetwork = boot.lab.kind === "network";
 setTimes({ zone: boot.time_zone_minutes, format: boot.time_format });
 setKeys(Object.keys(boot.keys ?? {}));
 
@@ -65,6 +70,7 @@ const store = createStore({
   trail: startTrail(preview.step),
   question: null,
   lineage: null,
+  diagram: null,
   checkpoint: null,
   tableShown: false,
   projector: settings.read("projector") === "on",
@@ -94,13 +100,14 @@ const { send } = driver;
 const context = { store, send };
 
 const panels = [
-  [stage, "stage-panel"], [table, "table-panel"], [caption, "caption"], [actions, "actions"],
+  [isNetwork ? network : stage, "stage-panel"], [isNetwork ? networkTable : table, "table-panel"], [caption, "caption"], [actions, "actions"],
   [transportPanel, "transport"], [timeline, "timeline"], [rail, "rail"],
 ];
 for (const [panel, id] of panels) panel.mount(byId(id), context);
 header = mountHeader(byId("head"), byId("keys"), { ...context, settings });
-const inspector = createInspector(byId("inspector"), { time: eventTime, state, checkpoints, groups: keyGroups, results, log }, context, {
-  read: (id) => settings.read(`panel-${id}`) !== "closed",
+const sections = isNetwork ? { snapshots, log } : { time: eventTime, state, checkpoints, spacetime: spaceTime, groups: keyGroups, results, log };
+const inspector = createInspector(byId("inspector"), sections, context, {
+  read: (id) => (settings.read(`panel-${id}`) ?? (id === "spacetime" ? "closed" : "open")) !== "closed",
   write: (id, open) => settings.write(`panel-${id}`, open ? "open" : "closed"),
 });
 
@@ -143,6 +150,7 @@ document.addEventListener("click", (event) => {
 });
 
 function traceResult() {
+  if (isNetwork) return;
   const { view, selection, lineage } = store.state;
   const result = resultToTrace(view, selection);
   if (lineage) send({ type: "forget_lineage" });

@@ -18,7 +18,7 @@ const movedOn = ({ play }) => (play.why ? { play: { ...play, why: "" } } : {});
 const RECEIVERS = {
   welcome(state, { run, time_zone_minutes: zone }) {
     const patch = { run, head: run.head, zone };
-    if (!state.run || state.run.id !== run.id) Object.assign(patch, { marks: [], trail: startTrail(run.position), question: null, lineage: null });
+    if (!state.run || state.run.id !== run.id) Object.assign(patch, { marks: [], trail: startTrail(run.position), question: null, lineage: null, diagram: null });
     return patch;
   },
 
@@ -70,6 +70,7 @@ const RECEIVERS = {
 
 /** A selection that survives: a rescale or a jump may take the selected subtask away. */
 function keepSelection({ selection }, view) {
+  if (!view.subtasks) return {};
   const subtask = view.subtasks[selection.subtask] ? selection.subtask : firstChoice(view);
   const channel = view.channels[selection.channel] ? selection.channel : null;
   return subtask === selection.subtask && channel === selection.channel ? {} : { selection: { subtask, channel } };
@@ -77,7 +78,7 @@ function keepSelection({ selection }, view) {
 
 /** The subtask whose state is shown first: the first that keeps keyed state. */
 export function firstChoice(view) {
-  const ids = Object.keys(view.subtasks);
+  const ids = Object.keys(view.subtasks ?? {});
   return ids.find((id) => view.subtasks[id].key_groups) ?? ids[0] ?? null;
 }
 

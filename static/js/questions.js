@@ -12,9 +12,10 @@ const BUILD = {
   window: (ref, { subtask, key, window }) => wire.explain(ref, { subtask, key, window }),
   late: (ref, { subtask, timestamp, watermark }) => wire.explainLate(ref, { subtask, timestamp, watermark }),
   lineage: (ref, { element }) => wire.lineage(ref, element),
+  diagram: (ref, { checkpoint }) => wire.spaceTime(ref, checkpoint),
 };
 /** Where the answer to each kind is kept. */
-const PLACE = { window: "question", late: "question", lineage: "lineage" };
+const PLACE = { window: "question", late: "question", lineage: "lineage", diagram: "diagram" };
 
 export function createQuestions({ store, send, newRef }) {
   let pending = null;
@@ -66,6 +67,7 @@ export function createQuestions({ store, send, newRef }) {
       const entry = pending;
       if (message.type === "explanation") keep(entry, { state: "answered", step: message.step, facts: message.facts, steps: message.steps });
       else if (message.type === "lineage") keep(entry, { state: "answered", step: message.step, origins: message.origins, elements: new Set([entry.element, ...message.elements]) });
+      else if (message.type === "space_time") keep(entry, { ...message, state: "answered" });
       else if (message.type === "error") keep(entry, { state: "refused", sentence: `${message.sentence} ${message.mend}` });
       else return false;
       settled();

@@ -13,6 +13,9 @@ export const receiverOf = (channel) => channel.slice(channel.indexOf(">") + 1);
 export const arrow = (channel) => channel.replace(">", " → ");
 export const vertexOf = (view, id) => view.graph.vertices.find((vertex) => vertex.id === view.subtasks[id].vertex);
 
+/** Whether nothing more can happen, in a job or in a network of processes. */
+export const isOver = (view) => (view.job ?? view.network).state === "finished";
+
 const sendsResults = new WeakMap();
 
 /** Whether what `sender` emits is shown as results. */

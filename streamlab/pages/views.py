@@ -8,7 +8,9 @@ from django.utils.safestring import mark_safe
 from engine.errors import StreamLabError
 from labs import markdown
 from labs.catalog import catalog
+from labs.networks import scripted
 from labs.spec import LabSpec
+from streamlab.pages.network_sketch import NetworkSketch, network_sketch
 from streamlab.pages.sketch import Sketch, sketch
 from streamlab.runs.recordings import graph_factory
 
@@ -18,10 +20,13 @@ def home(request: HttpRequest) -> HttpResponse:
     return render(request, "pages/home.html", {"labs": labs})
 
 
-def sketch_of(lab: LabSpec) -> Sketch | None:
-    """None where the job cannot be built: the lab's own page says why."""
+def sketch_of(lab: LabSpec) -> Sketch | NetworkSketch | None:
+    """None where the job or the network cannot be built: the lab's own page says why."""
+    values = lab.parameter_values({})
     try:
-        return sketch(graph_factory(lab, lab.parameter_values({}))())
+        if lab.kind == "network":
+            return network_sketch(scripted(lab, values))
+        return sketch(graph_factory(lab, values)())
     except StreamLabError:
         return None
 

@@ -118,13 +118,15 @@ async def compare_run(request: HttpRequest, run_id: str) -> HttpResponse:
     stored = await database_sync_to_async(rebuild.load)(run_id)
     run = stored.run
     log = logs.cut(stored.log, STEPS_MAX)
-    recording = recordings.open_recording(
-        lab=stored.lab,
-        parameters=run.parameters,
-        policy=run.policy,
-        quantum=run.quantum,
-        seed=run.seed,
-        log=log,
+    recording = recordings.of_job(
+        recordings.open_recording(
+            lab=stored.lab,
+            parameters=run.parameters,
+            policy=run.policy,
+            quantum=run.quantum,
+            seed=run.seed,
+            log=log,
+        )
     )
     try:
         plan, position = await plan_of(recording, registry().turns, min(run.position, STEPS_MAX))
@@ -154,6 +156,7 @@ async def compare_run(request: HttpRequest, run_id: str) -> HttpResponse:
 async def wanted_of(asked: QueryDict, slug: str) -> Wanted:
     """Raises RunError unknown_lab or bad_parameter, or an engine error."""
     lab = await lab_of(asked, slug)
+    recordings.check_job(lab)
     chosen = {
         parameter.name: whole_of(asked, parameter.name, parameter.default)
         for parameter in lab.parameters

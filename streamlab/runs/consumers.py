@@ -222,6 +222,9 @@ class RunConsumer(AsyncWebsocketConsumer):
     async def lineage(self, ref: int, **asked: Any) -> None:
         await self.answer("lineage", ref, questions.lineage, asked)
 
+    async def space_time(self, ref: int, **asked: Any) -> None:
+        await self.answer("space_time", ref, questions.space_time, asked)
+
     async def answer(self, kind: str, ref: int, question: Question, asked: Values) -> None:
         if self.asking:
             raise RunError("still_asking")

@@ -116,6 +116,10 @@ CATALOGUE: dict[str, Refusal] = {
         "The last question of this page is still being answered.",
         "Wait for its answer and ask again.",
     ),
+    "not_a_job": Refusal(
+        "This is a network of processes: it has no windows, no event time, no results and no checkpoints of a job.",
+        "Ask this of the run of a job.",
+    ),
     "unknown_element": Refusal(
         "Nothing is known of where {element} came from: it is no record that this run has made up to this step.",
         "Ask about a record in a channel, or about a result of a sink.",

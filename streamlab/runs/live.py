@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 
 from engine import ENGINE_VERSION, LearnerMistake, StepTrace, WouldBranch
-from engine.narration import TimeFormat, narrate_step
+from engine.narration import TimeFormat
 from streamlab.runs import logs, protocol, recordings, selectors, services
 from streamlab.runs.audience import Audience
 from streamlab.runs.errors import RunError
@@ -472,7 +472,7 @@ class LiveRun:
         return f"it did not happen within {RUN_UNTIL_STEPS_MAX:,} steps"
 
     def encoded(self, trace: StepTrace) -> Step:
-        say = narrate_step(trace, self.times)
+        say = self.recording.narrate(trace, self.times)
         return Step(
             number=trace.step,
             cost=len(trace.events),

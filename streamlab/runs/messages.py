@@ -121,6 +121,7 @@ BREAKPOINT = Choice(
     {
         "window_fires": (Field("subtask", NAME, "only this subtask", optional=True),),
         "checkpoint_completes": (),
+        "snapshot_completes": (),
         "watermark_passes": (
             Field("timestamp", TIMESTAMP, "event time in milliseconds"),
             Field("subtask", NAME, "only this subtask", optional=True),
@@ -265,6 +266,20 @@ MESSAGES: dict[str, Message] = {
             ),
             asking=True,
         ),
+        Message(
+            "space_time",
+            "Barriers and records around a checkpoint, as lanes, arrows and cuts. Answered by space_time.",
+            (
+                REF_FIELD,
+                Field(
+                    "checkpoint",
+                    whole(1, 2**31 - 1),
+                    "its number; the newest without it",
+                    optional=True,
+                ),
+            ),
+            asking=True,
+        ),
         Message("ping", "Answered by pong.", (REF_FIELD,)),
     )
 }
@@ -368,6 +383,23 @@ ANSWERS: tuple[Answer, ...] = (
             "element": "as asked",
             "origins": "[{split, offset, text}]: the records as their sources read them",
             "elements": "ids of the elements between, at most 2,000",
+        },
+    ),
+    Answer(
+        "space_time",
+        "The answer to space_time: at most 400 steps up to the one at which it was asked.",
+        {
+            "ref": "of the message",
+            "step": "the step at which it was asked",
+            "from": "the step before the first that is covered",
+            "to": "the last step that is covered",
+            "checkpoint": "the checkpoint that they are around, or null where there is none yet",
+            "lanes": "[subtask]",
+            "arrows": "[{channel, from, to, kind: barrier or record, checkpoint, text, sent, delivered, held, lost, crossing}]; sent is null "
+            "for what was sent before, delivered for what is under way; held: the checkpoint that saved it in flight; lost: the step of the "
+            "failure that destroyed it; crossing: the checkpoint whose cut it crosses backwards",
+            "cuts": "[{checkpoint, points: {subtask: step at which it copied its state}}]",
+            "left_out": "how many records are not among the arrows",
         },
     ),
     Answer("done", "The message with this ref was carried out.", {"ref": "its ref"}),

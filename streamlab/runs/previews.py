@@ -51,7 +51,9 @@ async def preview(
                 "actions": recordings.actions(recording),
                 "say": say,
                 "marks": recording.marks,
-                "scheme": scheme_shown(recording.runtime.job),
+                "scheme": scheme_shown(recording.runtime.job)
+                if isinstance(recording, recordings.Recording)
+                else None,
             }
         )
         if len(_kept) > KEPT_MAX:

@@ -7,7 +7,9 @@ meanwhile, and the answer names the step that it is about.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from engine.job_diagram import DiagramSearch
 from engine.searches import FiringSearch, LineageSearch
+from streamlab.runs import recordings
 from streamlab.runs.errors import RunError
 from streamlab.runs.messages import moment_of, window_of
 from streamlab.runs.slices import Pace
@@ -27,7 +29,7 @@ async def explain(live: "LiveRun", *, subtask: str, key: str, window: Any) -> An
     span = window_of(window)
     assert span is not None
     async with live.lock:
-        recording = await live.ensure()
+        recording = recordings.of_job(await live.ensure())
         answer = {
             "step": recording.position,
             "facts": facts(recording.explain_window(subtask, key, span, live.times)),
@@ -43,14 +45,14 @@ async def explain_late(live: "LiveRun", *, subtask: str, timestamp: Any, waterma
     assert then is not None
     assert reached is not None
     async with live.lock:
-        recording = await live.ensure()
+        recording = recordings.of_job(await live.ensure())
         told = recording.explain_late(subtask, then, reached, live.times)
         return {"step": recording.position, "facts": facts(told), "steps": None}
 
 
 async def lineage(live: "LiveRun", *, element: str) -> Answer:
     async with live.lock:
-        recording = await live.ensure()
+        recording = recordings.of_job(await live.ensure())
         step = recording.position
         async with live.registry.turns.turn():
             search = LineageSearch(recording)
@@ -66,11 +68,21 @@ async def lineage(live: "LiveRun", *, element: str) -> Answer:
     }
 
 
+async def space_time(live: "LiveRun", *, checkpoint: int | None) -> Answer:
+    async with live.lock:
+        recording = recordings.of_job(await live.ensure())
+        step = recording.position
+        async with live.registry.turns.turn():
+            search = DiagramSearch(recording, checkpoint)
+    await finish(live, search)
+    return {"step": step, **search.answer()}
+
+
 def facts(told: Sequence[Any]) -> list[Answer]:
     return [fact._asdict() for fact in told]
 
 
-async def finish(live: "LiveRun", search: FiringSearch | LineageSearch) -> None:
+async def finish(live: "LiveRun", search: FiringSearch | LineageSearch | DiagramSearch) -> None:
     pace = Pace()  # its own: steps with events take longer than others
     done = False
     while not done:

@@ -3,7 +3,7 @@
 import logging
 from dataclasses import dataclass
 
-from engine import ENGINE_VERSION, Recording, StreamLabError
+from engine import ENGINE_VERSION, StreamLabError
 from engine.narration import TimeFormat
 from labs.spec import LabSpec
 from streamlab.runs import logs, recordings, selectors
@@ -29,7 +29,7 @@ class Stored:
 class Rebuilt:
     """Its engine at the stored position, and the sentence of that step."""
 
-    recording: Recording
+    recording: recordings.AnyRecording
     times: TimeFormat
     say: str
 

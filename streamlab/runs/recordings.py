@@ -1,4 +1,4 @@
-"""From a stored run to an engine that replays it: the only module here that makes a Recording."""
+"""From a stored run to an engine that replays it: the only module here that makes a recording."""
 
 import functools
 import importlib.util
@@ -9,11 +9,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from engine import ENGINE_VERSION, Policy, Recording, StepTrace, digest
+from engine import ENGINE_VERSION, Policy, Recording, StepTrace
 from engine.datastream import StreamExecutionEnvironment
 from engine.errors import USER_ERRORS, InvalidJob, StreamLabError
 from engine.graph.job_graph import JobGraph
-from engine.narration import TimeFormat, narrate_step
+from engine.narration import TimeFormat
+from engine.processes.recording import NetworkRecording
+from labs.networks import protocol_of, system_of
 from labs.spec import LabSpec
 from streamlab.runs import logs
 from streamlab.runs.errors import RunError
@@ -25,13 +27,16 @@ POLICIES = {
     "random": "random",
     "seeded_random": "random",
     "manual": "manual",
+    "script": "script",
 }
 GRAPHS_MAX = 32
 
 _graphs: OrderedDict[str, JobGraph] = OrderedDict()
 _unshared: set[str] = set()  # names of jobs whose functions cannot be copied
 
-__all__ = ["ENGINE_VERSION", "POLICIES", "Recording", "StepTrace"]
+AnyRecording = Recording | NetworkRecording
+
+__all__ = ["ENGINE_VERSION", "POLICIES", "AnyRecording", "Recording", "StepTrace"]
 
 
 @functools.lru_cache(maxsize=64)
@@ -96,6 +101,19 @@ def graph_factory(lab: LabSpec, parameters: dict[str, Any]) -> Callable[[], JobG
     return factory
 
 
+def check_job(lab: LabSpec) -> None:
+    """Raises RunError not_a_job for a lab about a network of processes."""
+    if lab.kind != "job":
+        raise RunError("not_a_job", place=lab.slug)
+
+
+def of_job(recording: AnyRecording) -> Recording:
+    """The recording, where it is one of a job. Raises RunError not_a_job."""
+    if not isinstance(recording, Recording):
+        raise RunError("not_a_job")
+    return recording
+
+
 def open_recording(
     *,
     lab: LabSpec,
@@ -104,26 +122,25 @@ def open_recording(
     quantum: int,
     seed: int,
     log: Iterable[logs.Entry] = (),
-) -> Recording:
-    """A Recording at position 0 whose head is the length of the log. Raises an engine error."""
-    return Recording(
-        graph_factory(lab, parameters),
-        policy=Policy(POLICIES[policy], quantum=quantum),
-        seed=seed,
-        log=tuple(log),
-    )
+) -> AnyRecording:
+    """A recording at position 0 whose head is the length of the log. Raises an engine error."""
+    who = Policy(POLICIES[policy], quantum=quantum)
+    if lab.kind == "network":
+        make = system_of(lab, parameters)
+        return NetworkRecording(make, who, seed, tuple(log), protocol_of(lab, parameters))
+    return Recording(graph_factory(lab, parameters), policy=who, seed=seed, log=tuple(log))
 
 
-def go_to(recording: Recording, step: int, times: TimeFormat) -> str:
+def go_to(recording: AnyRecording, step: int, times: TimeFormat) -> str:
     """Seek; returns the sentence of that step, which is empty at step 0."""
     if step == 0:
         recording.seek(0)
         return ""
     recording.seek(step - 1)
-    return narrate_step(recording.step(1, events=True)[0], times)
+    return recording.narrate(recording.step(1, events=True)[0], times)
 
 
-def actions(recording: Recording) -> dict[str, Any]:
+def actions(recording: AnyRecording) -> dict[str, Any]:
     """What can be done at the position, and what cannot."""
     return {
         "possible": recording.possible(),
@@ -137,12 +154,12 @@ def times_of(lab: LabSpec) -> TimeFormat:
     return TimeFormat(lab.time_zone_minutes, clock=lab.time_format != "milliseconds")
 
 
-def fingerprint(recording: Recording) -> list[int]:
+def fingerprint(recording: AnyRecording) -> list[int]:
     """[step, digest] of what the run shows at its position."""
-    return [recording.position, digest.combine(0, digest.parts(recording.runtime))]
+    return [recording.position, recording.fingerprint()]
 
 
-def check_fingerprint(recording: Recording, stored: list[int]) -> None:
+def check_fingerprint(recording: AnyRecording, stored: list[int]) -> None:
     """Raises RunError run_diverged. Moves the position."""
     step = stored[0]
     if step <= recording.head:
@@ -151,7 +168,7 @@ def check_fingerprint(recording: Recording, stored: list[int]) -> None:
             raise RunError("run_diverged", place=f"step {step}", step=step)
 
 
-def check_digests(recording: Recording, stored: list[Any]) -> None:
+def check_digests(recording: AnyRecording, stored: list[Any]) -> None:
     """Raises RunError run_diverged where the replayed trace is not the one that was stored."""
     for index, (now, then) in enumerate(zip(recording.digests, stored, strict=False)):
         if now != then:

@@ -53,8 +53,8 @@ def lab_get(*, slug: str) -> LabSpec:
 
 def parameters_choose(*, lab: LabSpec, chosen: dict[str, Any]) -> dict[str, Any]:
     """Every parameter of the lab, and the snapshot scheme where one is chosen. Raises RunError bad_parameter."""
-    scheme = chosen.get(SCHEME)
-    own = {name: value for name, value in chosen.items() if name != SCHEME}
+    own = dict(chosen)
+    scheme = own.pop(SCHEME, None) if lab.kind == "job" else None
     try:
         values: dict[str, Any] = dict(lab.parameter_values(own))
     except ValueError as error:
@@ -81,8 +81,9 @@ def run_create(
 ) -> Run:
     """A new run at step 0. Raises RunError bad_parameter."""
     policy = policy or lab.scheduler
-    if policy not in POLICIES:
-        sentence = f"The policy must be one of {', '.join(POLICIES)}."
+    known = [name for name in POLICIES if name != "script" or lab.kind == "network"]
+    if policy not in known:
+        sentence = f"The policy must be one of {', '.join(known)}."
         raise RunError("bad_parameter", place="policy", sentence=sentence)
     values = parameters_choose(lab=lab, chosen=parameters or {})
     return Run.objects.create(

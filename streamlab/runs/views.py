@@ -122,7 +122,7 @@ async def viewer(
         picture = await first_picture(lab, run)
     boot = {
         "protocol": protocol.VERSION,
-        "lab": {"slug": lab.slug, "title": lab.title, "minutes": lab.minutes},
+        "lab": {"slug": lab.slug, "title": lab.title, "minutes": lab.minutes, "kind": lab.kind},
         "run": run.pk if run else None,
         "seed": shown.seed if shown else lab.seed,
         "policy": shown.policy if shown else lab.scheduler,
@@ -132,7 +132,7 @@ async def viewer(
         "schemes": [
             {"name": name, "label": scheme.label, "sentence": scheme.sentence}
             for name, scheme in SCHEMES.items()
-            if name in lab.schemes
+            if name in lab.schemes and lab.kind == "job"
         ],
         "time_zone_minutes": lab.time_zone_minutes,
         "time_zone_name": lab.time_zone_name,

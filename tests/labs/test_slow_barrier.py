@@ -15,17 +15,17 @@ FILLED = 150
 PEOPLE = 900
 
 
-def filled(scheme: str) -> Recording:
+def filled(scheme: str, buffers: int = 5) -> Recording:
     """A run whose channels are full."""
     recording = recordings.open_recording(
         lab=LAB,
-        parameters={**LAB.parameter_values({}), SCHEME: scheme},
+        parameters={**LAB.parameter_values({"buffers": buffers}), SCHEME: scheme},
         policy=LAB.scheduler,
         quantum=1,
         seed=LAB.seed,
     )
     recording.step(FILLED)
-    return recording
+    return recordings.of_job(recording)
 
 
 def checkpoint(recording: Recording) -> dict[str, Any]:
@@ -66,14 +66,8 @@ def test_alignment_holds_records_back_and_overtaking_stores_them() -> None:
 
 def test_more_buffers_make_unaligned_checkpoints_bigger() -> None:
     def stored(buffers: int) -> int:
-        recording = recordings.open_recording(
-            lab=LAB,
-            parameters={**LAB.parameter_values({"buffers": buffers}), SCHEME: "unaligned"},
-            policy=LAB.scheduler,
-            quantum=1,
-            seed=LAB.seed,
-        )
-        recording.step(2 * FILLED)
+        recording = filled("unaligned", buffers)
+        recording.step(FILLED)
         return int(checkpoint(recording)["bytes"])
 
     assert stored(5) < stored(16)

@@ -19,9 +19,16 @@ async def ask(socket: Socket, kind: str, **fields: Any) -> dict[str, Any]:
     ref = await socket.send(kind, **fields)
     return await socket.until(
         lambda message: (
-            message["type"] in ("explanation", "lineage", "error") and message["ref"] == ref
+            message["type"] in ("explanation", "lineage", "space_time", "error")
+            and message["ref"] == ref
         )
     )
+
+
+async def answer_to(socket: Socket, ref: int) -> dict[str, Any]:
+    """What came for this ref, or comes."""
+    came = (message for message in socket.got if message.get("ref") == ref)
+    return next(came, None) or await socket.until(lambda message: message.get("ref") == ref)
 
 
 async def open_window(socket: Socket) -> dict[str, Any]:
@@ -176,11 +183,8 @@ async def test_a_question_is_answered_while_the_run_goes_on(run: Run, connect: C
     first = await ada.send("lineage", element=element)
     second = await ada.send("lineage", element=element)
     assert (await ada.drive("step"))["type"] == "done"
-    await ada.drain()
-    refused = next(message for message in ada.got if message.get("ref") == second)
-    assert refused["code"] == "still_asking"
-    answer = next(message for message in ada.got if message.get("ref") == first)
-    assert answer["step"] == 3000
+    assert (await answer_to(ada, second))["code"] == "still_asking"
+    assert (await answer_to(ada, first))["step"] == 3000
     assert ada.position == 3001
 
 
@@ -228,3 +232,21 @@ async def test_slices_are_short(
     assert all(
         one[1] < two[1] for one, two in zip(Counted.slices, Counted.slices[1:], strict=False)
     )
+
+
+async def test_a_checkpoint_is_answered_as_a_space_time_diagram(run: Run, connect: Connect) -> None:
+    ada = await connect(run)
+    empty = await ask(ada, "space_time")
+    assert (empty["arrows"], empty["cuts"], empty["checkpoint"]) == ([], [], None)
+    await ada.drive("step", count=20)
+    await ada.drive("command", command={"kind": "checkpoint"})
+    await ada.drive("run_until", until={"kind": "checkpoint_completes"})
+    position = ada.position
+    answer = await ask(ada, "space_time", checkpoint=1)
+    assert (answer["step"], answer["to"], answer["checkpoint"]) == (position, position, 1)
+    [cut] = answer["cuts"]
+    assert set(cut["points"]) == set(answer["lanes"])
+    barriers = [arrow for arrow in answer["arrows"] if arrow["kind"] == "barrier"]
+    assert {arrow["checkpoint"] for arrow in barriers} == {1}
+    assert (await ask(ada, "space_time", checkpoint=0))["code"] == "bad_field"
+    assert ada.position == position

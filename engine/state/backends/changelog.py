@@ -54,7 +54,7 @@ class ChangelogBackend(JournalingBackend):
         if not self.log:
             return 0
         changes = tuple(self.log)
-        size = layer_bytes([(change[0], change[1:]) for change in changes])
+        size = layer_bytes(changes, lambda change: (change[0], change[1:]))
         self.layers = (*self.layers, Layer(LOG, changes, size))
         self.logged += len(changes)
         self.log.clear()

@@ -13,7 +13,7 @@ Flink's `RocksIncrementalSnapshotStrategy`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from engine.state.backends.journaling import JournalingBackend
@@ -75,26 +75,23 @@ class LsmBackend(JournalingBackend):
 
     def _flushed(self) -> Layer:
         versions: dict[Row, Any] = {}
+        tables = {name: table for name, (_, _, table) in self.tables.items()}
+        newest_first = [layer.rows for layer in reversed(self.layers)]
         for row, became in self.memtable.items():
             if became == GONE:
                 versions[row] = ()
                 continue
-            table = self.tables[row[0]][2]
-            value = table[row[1]] if len(row) == 2 else table[row[1]][row[2]]
+            if len(row) == 2:
+                value = tables[row[0]][row[1]]
+            else:
+                value = tables[row[0]][row[1]][row[2]]
             if became == KEPT:
-                versions[row] = self._order(row), value
+                order = next(rows[row] for rows in newest_first if row in rows)[0]
+                versions[row] = order, value
             else:
                 versions[row] = self.inserted, value
                 self.inserted += 1
         return run(versions)
-
-    def _order(self, row: Row) -> int:
-        """When a row of the runs was inserted."""
-        for layer in reversed(self.layers):
-            found = layer.rows.get(row)
-            if found is not None:
-                return int(found[0])
-        raise KeyError(row)
 
     def adopt(self) -> None:
         self.memtable = {}
@@ -114,10 +111,18 @@ class LsmBackend(JournalingBackend):
 
 
 def run(versions: dict[Row, Any]) -> Layer:
-    """A sorted run of these versions, by the text of their rows."""
-    rows = {row: versions[row] for row in sorted(versions, key=repr)}
-    size = layer_bytes([(row, held[1] if held else None) for row, held in rows.items()])
+    """A sorted run of these versions."""
+    rows = {row: versions[row] for row in in_order(versions)}
+    size = layer_bytes(list(rows.items()), lambda version: (version[0], version[1][1:]))
     return Layer(RUN, rows, size)
+
+
+def in_order(rows: Iterable[Row]) -> list[Row]:
+    """Rows sorted as they are, or by their text where keys of several types cannot be compared."""
+    try:
+        return sorted(rows)
+    except TypeError:
+        return sorted(rows, key=repr)
 
 
 def compacted(runs: tuple[Layer, ...]) -> tuple[Layer, ...]:

@@ -5,9 +5,8 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError
 
-from labs.catalog import CONTENT, is_lab
+from labs.catalog import CONTENT, is_lab, whole_lab
 from labs.problems import LabInvalid
-from labs.spec import load_lab
 
 
 class Command(BaseCommand):
@@ -25,7 +24,7 @@ class Command(BaseCommand):
             if slug not in known:
                 raise CommandError(f"No lab is called {slug!r}. There are: {', '.join(known)}.")
             try:
-                lab = load_lab(CONTENT / slug)
+                lab = whole_lab(CONTENT / slug)
                 self.stdout.write(f"{slug}: good ({lab.title}, version {lab.digest[:12]})")
             except LabInvalid as error:
                 broken += 1

@@ -1,6 +1,6 @@
 // What can happen next, numbered, and what cannot, with the reason.
 
-import { arrow, emitsResults, senderOf } from "../selectors.js";
+import { arrow, emitsResults, isOver, senderOf } from "../selectors.js";
 import { html, icons, setHtml } from "../svg.js";
 import { inline, markOf, priorityMark } from "../glyphs.js";
 
@@ -26,7 +26,7 @@ export function update(state, changes) {
     possible.length ? (recorded ? "any other starts a branch" : "") : ""}</span></h2>${
     possible.length
       ? html`<ol tabindex="-1">${ordered(possible).map((action, i) => possibleHtml(state, action, i, recorded, wait))}</ol>`
-      : html`<p class="none">${state.view?.job.state === "finished" ? `The job has finished${state.view.job.reason ? `, ${state.view.job.reason}` : ""}: nothing more can happen.` : "Nothing can happen now."}</p>`
+      : html`<p class="none">${state.view && isOver(state.view) ? `${state.view.job ? `The job has finished${state.view.job.reason ? `, ${state.view.job.reason}` : ""}: n` : "N"}othing more can happen.` : "Nothing can happen now."}</p>`
   }</section><section class="column" aria-labelledby="impossible-head"><h2 id="impossible-head"><b>Not possible now</b> <span>${impossible.length}</span></h2>${
     impossible.length
       ? html`<ul tabindex="0" aria-labelledby="impossible-head">${impossible.map((action) => impossibleHtml(state, action))}</ul>`
@@ -70,6 +70,7 @@ const OTHERS = {
 };
 
 function picture(view, action) {
+  if (action.message) return inline(action.message.marker ? { kind: "barrier", label: String(action.message.marker) } : { kind: "record", code: String(action.message.tokens), hue: null });
   if (action.element) return inline(markOf(action.element, action.channel ? emitsResults(view, senderOf(action.channel)) : false));
   if (action.kind === "trigger") return inline({ kind: "barrier", label: String(action.checkpoint) });
   if (action.kind === "barrier") return inline(priorityMark(action.checkpoint));

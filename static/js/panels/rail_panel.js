@@ -19,7 +19,7 @@ export function mount(element, { store, send }) {
     if (form.reportValidity()) send({ type: "start_again", parameters: values() });
   });
   form.addEventListener("input", () => mark());
-  pointFrom(element.querySelector(".prose"), Object.keys(store.state.view.subtasks), send);
+  pointFrom(element.querySelector(".prose"), Object.keys(store.state.view.subtasks ?? {}), send);
   setHtml(form, formHtml(store.state));
   form.hidden = !store.state.parameters.length && !offersSchemes(store.state);
   mark();
@@ -73,7 +73,7 @@ function mark() {
 }
 
 /** A choice of one is none. */
-const offersSchemes = ({ schemes, scheme }) => schemes.some(({ name }) => name !== scheme.name);
+const offersSchemes = ({ schemes, scheme }) => schemes.some(({ name }) => name !== scheme?.name);
 
 function schemeHtml({ schemes, scheme }) {
   const options = schemes.some(({ name }) => name === scheme.name) ? schemes : [{ name: scheme.name, label: scheme.name.replaceAll("_", " ") }, ...schemes];
@@ -81,15 +81,26 @@ function schemeHtml({ schemes, scheme }) {
 }
 
 function formHtml({ parameters, ...state }) {
-  return html`${offersSchemes(state) && schemeHtml(state)}${parameters.map((one) => html`<label><span>${one.label}</span><span class="field"><input type="number" name="${one.name}" min="${one.minimum}" max="${one.maximum}" step="1" required value="${one.value}"><i>${one.unit}</i></span></label>`)}<div class="again"><button class="btn primary" type="submit">Start again with this</button><span class="note">a new run; this one stays</span></div>`;
+  return html`${offersSchemes(state) && schemeHtml(state)}${parameters.map((one) => html`<label><span>${one.label}</span><span class="field">${inputHtml(one)}</span></label>`)}<div class="again"><button class="btn primary" type="submit">Start again with this</button><span class="note">a new run; this one stays</span></div>`;
 }
+
+/** A number, or a choice where its values have names. */
+function inputHtml({ name, minimum, maximum, value, unit, choices }) {
+  if (!choices?.length) return html`<input type="number" name="${name}" min="${minimum}" max="${maximum}" step="1" required value="${value}"><i>${unit}</i>`;
+  return html`<select name="${name}">${choices.map((text, i) => html`<option value="${minimum + i}" ${minimum + i === value ? html`selected` : ""}>${text}</option>`)}</select>`;
+}
+
+const FIRST_OF_NETWORK = [
+  ["Run until a snapshot completes", { type: "run_until", until: { kind: "snapshot_completes" } }],
+  ["Run to the end", { type: "run_until", until: { kind: "end" } }],
+];
 
 /** By then the channels of a small job hold something. */
 const FILLED = 150;
 
 const hasWindows = (view) => view.graph.vertices.some(({ kind }) => kind === "window");
 
-const FIRST = (view) => [
+const FIRST = (view) => view.network ? FIRST_OF_NETWORK : [
   hasWindows(view) ? ["Run until a window fires", { type: "run_until", until: { kind: "window_fires" } }] : [`Run until step ${FILLED}`, { type: "run_until", until: { kind: "step", step: FILLED } }],
   ["Take a checkpoint", { type: "checkpoint_through" }],
   [`Fail ${victim(view)}`, { type: "command", command: { kind: "fail", subtask: victim(view) } }],
@@ -105,6 +116,6 @@ export function update(state, changes) {
   if (!["view", "actions", "run", "position"].some((name) => changes.has(name)) || !state.view) return;
   const possible = (kind) => state.actions.commands.find((one) => one.kind === kind)?.possible ?? true;
   const foreign = Boolean(state.run && !state.run.mine);
-  const off = [!hasWindows(state.view) && state.position >= FILLED, !possible("checkpoint"), !possible("fail")];
+  const off = [!state.view.network && !hasWindows(state.view) && state.position >= FILLED, !possible("checkpoint"), !possible("fail")];
   setHtml(first, html`<h2>Try this first</h2>${FIRST(state.view).map(([text, intent], i) => html`<button class="btn line" type="button" data-intent="${JSON.stringify(intent)}" ${off[i] || foreign ? html`disabled` : ""}>${text}</button>`)}`);
 }

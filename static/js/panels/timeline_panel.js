@@ -7,6 +7,8 @@ import { count, dayTime } from "../format.js";
 const TOP = 21;
 const ROWS = ["fired", "checkpoints", "late, faults"];
 const SHORT_ROWS = ["fired", "ckpt", "late"];
+const NETWORK_ROWS = ["recorded", "snapshots", "verdicts"];
+const SHORT_NETWORK_ROWS = ["rec.", "snap.", "verd."];
 const RIGHT = 18;
 const LEAST_STEPS = 40;
 const LOW = "(max-height: 780px) and (min-width: 1100px)";
@@ -82,7 +84,7 @@ function draw(state) {
   parts.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   parts.svg.setAttribute("aria-label", `Timeline: step ${position} of ${head}. ${summary(state.marks)}`);
   setHtml(parts.svg, html`${ticks.map((step) => html`<path class="tick" d="M${x(step)},${TOP - 4}V${TOP}"/>${Math.abs(x(step) - x(position)) > 26 ? html`<text class="tick-text" x="${x(step)}" y="11">${step}</text>` : ""}`)}${
-    (narrow ? SHORT_ROWS : ROWS).map((name, i) => html`<text class="row-name" x="14" y="${y(i)}">${name}</text><path class="row-line" d="M${left},${y(i)}H${x(head)}"/>`)}<g>${
+    (state.view.network ? (narrow ? SHORT_NETWORK_ROWS : NETWORK_ROWS) : narrow ? SHORT_ROWS : ROWS).map((name, i) => html`<text class="row-name" x="14" y="${y(i)}">${name}</text><path class="row-line" d="M${left},${y(i)}H${x(head)}"/>`)}<g>${
     marks(state.marks, 0, position, x, y)}</g><g class="future">${marks(state.marks, position + 1, Infinity, x, y, position)}</g>${head > position ? html`<path class="head-end" d="M${x(head)},${y(0) - 5}V${y(2) + 5}"/>` : ""}<path class="playhead" d="M${x(position)},${TOP - 5}V${height - 3}"/><g transform="translate(${Math.max(20, Math.min(width - 20, x(position)))},8)"><rect class="playhead-flag" x="${-flagWidth(position) / 2}" y="-8" width="${flagWidth(position)}" height="15" rx="2"/><text class="playhead-text">${position}</text></g>`);
   const { input } = parts;
   input.max = head;
@@ -106,6 +108,9 @@ const POINTS = {
   failed: { row: 2, shape: (x, y) => `<path class="mark-failed" d="M${x - 3.5},${y - 3.5}l7,7M${x + 3.5},${y - 3.5}l-7,7"/>` },
   warned: { row: 2, shape: (x, y) => `<path class="mark-warned" d="M${x},${y - 4}L${x + 4},${y + 3.5}H${x - 4}Z"/>` },
   restored: { row: 2, shape: (x, y) => `<path class="mark-restored" d="M${x},${y - 4}V${y + 4}M${x},${y - 4}h4M${x},${y + 4}h4"/>` },
+  recorded: { row: 0, shape: (x, y) => `<rect class="bar-done" x="${x - 2}" y="${y - 5}" width="4" height="10"/>` },
+  never_occurred: { row: 2, shape: (x, y) => `<circle class="mark-never" cx="${x}" cy="${y}" r="4"/>` },
+  inconsistent: { row: 2, shape: (x, y) => `<path class="mark-failed" d="M${x - 3.5},${y - 3.5}l7,7M${x + 3.5},${y - 3.5}l-7,7"/>` },
   rescaled: { row: 2, shape: (x, y) => `<path class="mark-restored" d="M${x - 4},${y}L${x},${y - 4}L${x + 4},${y}L${x},${y + 4}Z"/>` },
 };
 
@@ -126,7 +131,7 @@ function marks(all, from, to, x, y, cut = 0) {
 }
 
 function titleOf(step, kind, text) {
-  const what = { fired: `windows up to ${dayTime(text)} fired`, late: "a record was late", failed: `${text} failed`, warned: `a warning of ${text}`, restored: "restarted", rescaled: "rescaled" }[kind];
+  const what = { fired: `windows up to ${dayTime(text)} fired`, late: "a record was late", failed: `${text} failed`, warned: `a warning of ${text}`, restored: "restarted", rescaled: "rescaled", recorded: `${text.split("/")[0]} recorded for snapshot ${text.split("/")[1]}`, never_occurred: `what snapshot ${text} recorded never occurred`, inconsistent: `snapshot ${text} is wrong` }[kind];
   return `step ${step}: ${what}`;
 }
 
@@ -135,9 +140,9 @@ function checkpointsOf(all) {
   const known = new Map();
   for (const [step, kind, text] of all) {
     const number = /\d+/.exec(text)?.[0];
-    if (kind === "checkpoint_triggered") known.set(number, { number, from: step, to: null, how: "open" });
+    if (kind === "checkpoint_triggered" || kind === "snapshot_started") known.set(number, { number, from: step, to: null, how: "open" });
     const one = known.get(number);
-    if (one && kind === "checkpoint_completed") Object.assign(one, { to: step, how: "completed" });
+    if (one && (kind === "checkpoint_completed" || kind === "snapshot_completed")) Object.assign(one, { to: step, how: "completed" });
     if (one && kind === "checkpoint_aborted") Object.assign(one, { to: step, how: "aborted" });
   }
   return [...known.values()];
@@ -164,6 +169,7 @@ function summary(all) {
     [n("fired"), "window fired", "windows fired"],
     [n("checkpoint_completed"), "checkpoint completed", "checkpoints completed"],
     [n("late"), "late record", "late records"],
+    [n("snapshot_completed"), "snapshot completed", "snapshots completed"],
     [n("failed"), "failure", "failures"],
   ].filter(([k]) => k).map(([k, one, many]) => count(k, one, many)).join(", ");
 }

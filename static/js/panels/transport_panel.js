@@ -3,7 +3,7 @@
 import { html, icons, setHtml } from "../svg.js";
 import { inline } from "../glyphs.js";
 import { rate as rateText, time, timeValue } from "../format.js";
-import { timeDomain } from "../selectors.js";
+import { isOver, timeDomain } from "../selectors.js";
 
 /** The rate that means: as fast as the page reads. */
 const FASTEST = 1000;
@@ -27,6 +27,7 @@ export function mount(element, { store, send }) {
   });
   parts.speed.addEventListener("input", () => send({ type: "rate", rate: RATES[parts.speed.value] }));
   for (const menu of [parts.until, parts.faults]) wireMenu(menu);
+  parts.faults.hidden = Boolean(read().view.network); // a network takes no commands
 }
 
 function wireMenu(menu) {
@@ -55,6 +56,7 @@ function wireMenu(menu) {
 
 /** Opens a menu: "until" or "faults". */
 export function openMenu(name) {
+  if (parts[name].hidden) return;
   fill(parts[name], read());
   parts[name].open = true;
   // At once, not with the event of the opening, which comes later than a fast next key.
@@ -72,7 +74,7 @@ export function update(state, changes) {
   if (["play", "position", "run", "connection", "view"].some((name) => changes.has(name))) {
     const foreign = Boolean(state.run && !state.run.mine);
     const idle = foreign ? "This run belongs to somebody else" : "";
-    const over = idle || (state.view.job.state === "finished" ? "The job has finished: step back, or start a new run" : "");
+    const over = idle || (isOver(state.view) ? `${state.view.job ? "The job has finished" : "Nothing more can happen"}: step back, or start a new run` : "");
     disable(parts.back, idle || (state.position === 0 ? "This is the beginning" : ""), "Step back (←)");
     disable(parts.step, over, "Step (→)");
     disable(parts.play, playing(state) ? idle : over, "Play or pause (space)");
@@ -99,6 +101,7 @@ const FAILED = html`<svg width="12" height="12" viewBox="-6 -6 12 12" aria-hidde
 
 function untilHtml(state) {
   const entry = (picture, text, until, note = "") => html`<button type="button" data-until="${JSON.stringify(until)}"><span class="picture">${picture}</span><span>${text}${note && html`<small>${note}</small>`}</span></button>`;
+  if (state.view.network) return html`<h3>Run until</h3>${entry(inline({ kind: "barrier", label: "✓" }), "a snapshot completes", { kind: "snapshot_completes" })}${entry(icons.until, "the end", { kind: "end" })}`;
   const underWay = Object.values(state.view.checkpoints).some((one) => one.status === "triggered");
   return html`<h3>Run until</h3>${entry(FIRED, "a window fires", { kind: "window_fires" })}${
     entry(inline({ kind: "barrier", label: "✓" }), "a checkpoint completes", { kind: "checkpoint_completes" }, underWay ? "" : "none is under way now: Faults triggers one")}${

@@ -6,7 +6,7 @@ import pytest
 
 from engine import InvalidJob
 from engine.checkpointing.chandy_lamport import ChandyLamport
-from engine.checkpointing.network_text import read_network
+from engine.checkpointing.network_text import check_script, read_network
 from engine.checkpointing.process_network import Link, Send
 
 
@@ -117,3 +117,37 @@ def test_a_snapshot_that_never_ends_is_refused_at_the_line_that_starts_it():
 def test_a_network_without_processes_is_refused():
     with pytest.raises(InvalidJob, match="at least one process"):
         read_network("# nothing yet\n")
+
+
+def test_a_parameter_stands_for_its_value():
+    text = "process P $tokens\nprocess Q 0\nlink P <-> Q\nsend P -> Q $tokens\nsnapshot P"
+    network = read_network(text, "network.txt", {"tokens": 7})
+    assert network.tokens == {"P": 7, "Q": 0}
+    assert network.sends == (Send("P", "Q", 7),)
+    with pytest.raises(InvalidJob, match="no parameter 'tokens'") as caught:
+        read_network(text, "network.txt", {"size": 7})
+    assert caught.value.place == "network.txt, line 1"
+    assert caught.value.mend == "The parameters are $size."
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("deliver P -> Q", "link P>Q holds no more"),
+        ("send Q -> P 2", "Q has 1 tokens and has to send 2"),
+    ],
+)
+def test_a_script_that_cannot_be_followed_is_told_with_its_line(line, sentence):
+    text = f"process P 1\nprocess Q 1\nlink P <-> Q\nmarkers P\n{line}\n"
+    assert read_network(text).script[0] == "markers:P"
+    with pytest.raises(InvalidJob, match="The script cannot do this here") as caught:
+        check_script(text, "network.txt")
+    assert sentence in caught.value.sentence
+    assert caught.value.place == "network.txt, line 5"
+
+
+def test_a_network_that_no_page_could_show_is_refused_with_its_line():
+    text = "\n".join(f"process P{number} 1" for number in range(13))
+    with pytest.raises(InvalidJob, match="at most 12 processes") as caught:
+        read_network(text)
+    assert caught.value.place == "network, line 13"

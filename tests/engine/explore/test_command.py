@@ -64,7 +64,7 @@ def test_progress_goes_to_the_error_output(explored, monkeypatch):
 
 
 def test_an_interrupted_search_is_undecided(explored, monkeypatch):
-    def interrupted(*arguments):
+    def interrupted(*arguments, **named):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("engine.explore.__main__.search", interrupted)

@@ -27,7 +27,7 @@ from engine.explore.network_invariants import (
     TOKENS_CONSERVED,
 )
 from engine.explore.results import Exhausted, Violated
-from engine.explore.search import breadth_first, depth_first, random_walks
+from engine.explore.ways import breadth_first, depth_first, random_walks
 
 from ..checkpointing.networks import RING, networks, pair
 from ..oracles import shared_oracles

@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine import LearnerMistake
+from engine.explore import search
 from engine.explore.invariants import first_broken
 from engine.explore.results import BoundReached, Exhausted, Violated
-from engine.explore.search import Bounds, breadth_first, depth_first, random_walks, search
+from engine.explore.ways import Bounds, breadth_first, depth_first, random_walks
 
 from .systems import COUNTERS, Graph, Programs, never, never_at, never_taken
 
@@ -147,9 +149,13 @@ def test_a_search_stops_when_it_is_told_to(way):
     assert asked == [256, 512]
 
 
-def test_one_name_for_both_ways():
+def test_one_name_for_all_ways():
     assert search(Programs(COUNTERS), []).counts.transitions == 24
-    assert search(Programs(COUNTERS), [], reduced=True).counts.transitions == 15
+    assert search(Programs(COUNTERS), [], way="depth first").counts.transitions == 15
+    walks = search(Programs(COUNTERS), [], Bounds(depth=4), way="random walks", walks=5)
+    assert walks == random_walks(Programs(COUNTERS), [], 5, 4)
+    with pytest.raises(LearnerMistake, match="There is no way 'sideways'"):
+        search(Programs(COUNTERS), [], way="sideways")
 
 
 def test_walks_are_seeded_and_prove_nothing():

@@ -11,6 +11,7 @@ from django.core.management import BaseCommand, CommandError
 
 from engine.events import CATALOGUE as EVENTS
 from engine.events import Element, Message
+from engine.processes.events import CATALOGUE as NETWORK_EVENTS
 from streamlab.runs import consumers, errors, live, messages, outbox, protocol
 
 PATH = settings.BASE_DIR / "docs" / "protocol.md"
@@ -58,11 +59,22 @@ What `view` holds, and what folding the events keeps up to date.
 Event times are integer milliseconds. An input says `watermark`, `idle`, `ended` and `blocked`; a split `offset`, `length`,
 `watermark`, `idle`, `paused` and `ended`; a timer `key`, `time` and `clock` ("event" or "processing").
 
+Of a run whose lab is about a network of processes (`kind = "network"`) it holds instead:
+
+| part | holds |
+|---|---|
+| `step` | steps taken |
+| `network` | `{protocol, total, state: running or finished}`; total: all tokens there are |
+| `processes` | by name: `{tokens, sent, sends, owed}`; sent: how many of its sends it has made; owed: snapshots whose markers it has still to send |
+| `links` | by id such as `P>Q`: `{from, to, fifo, queue: [message number]}`, head first |
+| `messages` | in the order of sending: `{link, from, to, tokens, marker, sent, delivered, recorded: [snapshot]}`; tokens is 0 for a marker, marker 0 for tokens |
+| `snapshots` | by number: `{initiators, started, ended, processes: {name: {tokens, step}}, links: {id: {status: waiting, recording or closed, held}}, outcome}` |
+
 ## Actions
 
 `possible`: `{id, kind, subtask, channel, split, element, checkpoint, label, default}`; `default` marks what the policy or the recorded
 future takes next. `impossible` adds `reason: {code, sentence, about: [channel ids]}`. `commands` says of each kind whether it is
-possible now, and with what.
+possible now, and with what. In a network `message: {tokens, marker}` says what moves, and there are no commands.
 """
 
 
@@ -102,6 +114,8 @@ def sections() -> Iterator[str]:
     yield "## Events\n"
     yield 'In the order of the engine\'s catalogue. On the wire `{"e": name, field: value, ...}`.\n'
     yield from table(["event", "fields", "what happened"], map(event_row, EVENTS))
+    yield "Of a network of processes:\n"
+    yield from table(["event", "fields", "what happened"], map(event_row, NETWORK_EVENTS))
     for part in (Element, Message):
         yield f"`{part.__name__.lower()}`: {sentence(part)} Fields: {typed_fields(part)}.\n"
     yield "## Errors\n"
