@@ -101,8 +101,10 @@ export function phasesOf(view, number, id, trail) {
       const loading = part.status === "uploading";
       add("upload", part.snapshot, loading ? null : part.uploaded, (steps, on, to) => (on ? `${id} uploads its part, ${steps} so far${notes.left === null ? "" : `: ${bytes(notes.left)} are left`}` : `${id} uploaded its part in ${steps}${to === null ? "" : `, until step ${to}`}`));
     }
-    const sent = Math.max(part.snapshot, part.complete ?? 0, part.uploaded ?? 0);
-    if (part.acknowledged !== null) add("answer", sent, part.acknowledged, (steps, _, to) => `The coordinator had the answer of ${id} after ${steps}, in step ${to}`);
+  }
+  if (part.acknowledged !== null) {
+    const sent = Math.max(first ?? one.triggered, part.snapshot ?? 0, part.complete ?? 0, part.uploaded ?? 0);
+    add("answer", sent, part.acknowledged, (steps, _, to) => `The coordinator had the answer of ${id} after ${steps}, in step ${to}`);
   }
   if (over) add("given-up", end, end, () => `${id} gave up its part${notes.droppedAt === null ? "" : ` in step ${notes.droppedAt}`}${notes.reason ? `: ${failureWords(notes.reason)}` : ""}`);
   return phases;
@@ -110,10 +112,11 @@ export function phasesOf(view, number, id, trail) {
 
 /** The state of a part in a word or two, for the end of its row. */
 export function partWord(view, number, id, trail) {
-  const part = view.checkpoints[number].subtasks[id];
+  const one = view.checkpoints[number];
+  const part = within(one, one.subtasks[id]);
   const inputs = Object.keys(view.subtasks[id]?.inputs ?? {}).length;
   const { left } = partNotes(trail, number, id, view.step);
-  if (view.checkpoints[number].status !== "triggered" && part.status !== "acknowledged") return OVER.has(part.status) ? "given up" : "not acked";
+  if (one.status !== "triggered" && part.acknowledged === null) return OVER.has(part.status) ? "given up" : "not acked";
   switch (part.status) {
     case "acknowledged": return `acked ${part.acknowledged}`;
     case "uploading": return left === null ? "uploading" : `${bytes(left)} left`;
