@@ -9,13 +9,18 @@ from engine.checkpointing.channel_state import ARBITRARY, OF_PARTITIONER
 from engine.checkpointing.snapshot import Elements
 from engine.deployment import Deployment
 from engine.elements import RECORD, Element
+from engine.errors import USER_ERRORS
+from engine.graph.execution_graph import subtask_id
 from engine.network.channel import Link
 
 
-def refill(deployment: Deployment, in_flight: Elements, parts: dict[str, list[Any]]) -> None:
+def refill(
+    deployment: Deployment, in_flight: Elements, parts: dict[str, list[Any]]
+) -> tuple[str, BaseException] | None:
     """Fill the channels as they were, or spread the elements over the present parallelism of their edge.
 
-    parts: those of the checkpoint, which tell its parallelism. Source: Flink's `RescalingStreamTaskNetworkInput`.
+    parts: those of the checkpoint, which tell its parallelism. Returns (subtask, error) where a user's partitioner raised:
+    the first subtask that sends along its edge. Source: Flink's `RescalingStreamTaskNetworkInput`.
     """
     channels = {channel.link: channel for channel in deployment.channels.values()}
     for edge in sorted({link.edge for link in in_flight}):
@@ -24,9 +29,13 @@ def refill(deployment: Deployment, in_flight: Elements, parts: dict[str, list[An
         after = [deployment.graph.parallelism[vertex] for vertex in ends]
         held = {link: elements for link, elements in in_flight.items() if link.edge == edge}
         if before != after:
-            held = _spread(deployment, edge, held, before, after)
+            try:
+                held = _spread(deployment, edge, held, before, after)
+            except USER_ERRORS as error:
+                return subtask_id(ends[0], 0), error
         for link, elements in held.items():
             channels[link].refill(elements)
+    return None
 
 
 def _spread(

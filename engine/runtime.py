@@ -48,6 +48,7 @@ from engine.network.credit import Readiness
 from engine.operators.sink import ResultLog
 from engine.picture import deployed_picture
 from engine.refill import refill
+from engine.runtime_frame import RuntimeFrame, frame_of, put_back
 from engine.scheduler import Policy, Scheduler, make_scheduler
 from engine.state.sizes import full_bytes
 from engine.subtask import Subtask
@@ -448,7 +449,7 @@ class Runtime:
         self.turn, self.turn_left = -1, 0
         failed = self._open()
         if latest and latest.in_flight:
-            refill(self.deployment, latest.in_flight, latest.parts)
+            failed = refill(self.deployment, latest.in_flight, latest.parts) or failed
         if self.trace.events is not None:
             self.trace.events.append(
                 Restored(latest.checkpoint if latest else None, self.attempt, why, moved)
@@ -504,84 +505,19 @@ class Runtime:
 
     # Stepping back
 
-    def keyframe(self) -> Any:
+    def keyframe(self) -> RuntimeFrame:
         """A copy of everything that changes."""
-        deployment = self.deployment
-        return (
-            dict(self.parallelism),
-            (
-                self.trace.step,
-                self.attempt,
-                self.failures,
-                self.state,
-                self.reason,
-                self.rescale,
-                self.turn,
-                self.turn_left,
-            ),
-            self.clock.keyframe(),
-            self.readiness.keyframe(),
-            self.scheduler.keyframe(),
-            self.coordinator.keyframe(),
-            self.snapshots.keyframe(),
-            [channel.keyframe() for channel in deployment.channels.values()],
-            [(channel.credit.full) for channel in deployment.channels.values()],
-            [subtask.keyframe() for subtask in deployment.subtasks.values()],
-            {name: log.cursor for name, log in self.logs.items()},
-            dict(self.taken),
-            deployment.first_choice,
-        )
+        return frame_of(self)
 
-    def rewind(self, frame: Any) -> None:
+    def rewind(self, frame: RuntimeFrame) -> None:
         """Take over a keyframe of this run, earlier or later."""
-        (
-            parallelism,
-            scalars,
-            clock,
-            readiness,
-            scheduler,
-            coordinator,
-            snapshots,
-            channels,
-            credits,
-            subtasks,
-            cursors,
-            taken,
-            first_choice,
-        ) = frame
-        attempt = scalars[1]
-        self.taken = dict(taken)
-        if parallelism != self.parallelism or attempt != self.attempt:
-            self.parallelism = dict(parallelism)
-            self.attempt = attempt
+        self.taken = dict(frame.taken)
+        if frame.parallelism != self.parallelism or frame.job.attempt != self.attempt:
+            self.parallelism = dict(frame.parallelism)
+            self.attempt = frame.job.attempt
             self._deploy()
             self.deployment.open()
-        (
-            self.trace.step,
-            self.attempt,
-            self.failures,
-            self.state,
-            self.reason,
-            self.rescale,
-            self.turn,
-            self.turn_left,
-        ) = scalars
-        self.clock.rewind(clock)
-        self.readiness.rewind(readiness)
-        self.scheduler.rewind(scheduler)
-        self.coordinator.rewind(coordinator)
-        deployment = self.deployment
-        for channel, held, full in zip(
-            deployment.channels.values(), channels, credits, strict=True
-        ):
-            channel.rewind(held)
-            channel.credit.full = full
-        for subtask, held in zip(deployment.subtasks.values(), subtasks, strict=True):
-            subtask.rewind(held)
-        self.snapshots.rewind(snapshots)
-        for name, log in self.logs.items():
-            log.cursor = cursors.get(name, 0)
-        deployment.first_choice = first_choice
+        put_back(self, frame)
 
     def copyable(self) -> bool:
         """Whether keyframes hold everything: False where a user function has attributes that cannot be copied."""

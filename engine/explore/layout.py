@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 from engine.deployment import Deployment, Slot
 from engine.explore.watched import JOB, NEAR, WIDE
+from engine.network.channel import Channel
+from engine.subtask import Subtask
 
 State = tuple[int, ...]
 
@@ -133,24 +135,33 @@ class Layout:
         if slot.kind == "ack":
             bits = self._planes(own, blocked=False, stalled=False) | last
             return (Reach(WIDE, bits, (*whole, self.boxes[place])),)
-        bits, around = self._around(place, own)
+        subtask = list(self._deployment.subtasks.values())[place]
+        name = slot.action.partition(":")[2]
+        near = [channel for channel in subtask.inputs if channel.name == name]
+        nearest, close = self._around(subtask, place, own, near)
+        bits, around = self._around(subtask, place, own, subtask.inputs)
         return (
-            Reach(NEAR, bits, around),
+            Reach(NEAR, nearest, close),
             Reach(JOB, bits, (*around, *job, self.unfinished)),
             Reach(WIDE, bits | last, (*around, *whole, self.unfinished)),
         )
 
-    def _around(self, place: int, own: int) -> tuple[int, tuple[int, ...]]:
-        """A subtask, its box of messages, its channels, and the credit of those who send to it."""
-        subtask = list(self._deployment.subtasks.values())[place]
-        below = 0
+    def _around(
+        self, subtask: Subtask, place: int, own: int, inputs: list[Channel]
+    ) -> tuple[int, tuple[int, ...]]:
+        """A subtask, its box of messages, these inputs, its outputs, and the credit of those who send to it there."""
+        below = others = 0
         for channel in subtask.output.channels:
             below |= channel.bit | channel.priority_bit
-        senders = {channel.sender for channel in subtask.inputs}
-        around = (*subtask.inputs, *subtask.output.channels)
+        for channel in subtask.inputs:
+            if channel not in inputs:
+                others |= channel.bit | channel.priority_bit
+        senders = {channel.sender for channel in inputs}
+        around = (*inputs, *subtask.output.channels)
         numbers = {name: number for number, name in enumerate(self._deployment.channels)}
         bits = (
-            self._planes(own)
+            self._planes(own & ~others, blocked=False, stalled=False)
+            | self._planes(own, nonempty=False)
             | self._planes(below, stalled=False)
             | self._planes(self._bits(senders), nonempty=False, blocked=False)
         )

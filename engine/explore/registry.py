@@ -6,6 +6,16 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from engine.checkpointing.wrong_snapshots import WRONG_SNAPSHOTS
+from engine.explore.beliefs import (
+    BEHIND_IS_DROPPED,
+    BROADCAST_IS_ORDERED,
+    CHECKPOINTS_STOP_THE_PIPELINE,
+    DROPPED_IS_BEHIND,
+    JOB_ENDS,
+    LOCAL_STATES_SUFFICE,
+    NOTHING_IS_LATE,
+    same_results,
+)
 from engine.explore.invariants import Rule
 from engine.explore.job_invariants import (
     FIFO_CHANNELS,
@@ -22,7 +32,14 @@ from engine.explore.network_invariants import (
     SNAPSHOTS_COMPLETE,
     TOKENS_CONSERVED,
 )
-from engine.explore.wrong_barriers import WRONG_BARRIERS
+from engine.explore.wrong_barriers import (
+    AliasedSnapshot,
+    ForgetsCancel,
+    NoAlignment,
+    NoChannelState,
+    SnapshotAfterEmit,
+)
+from engine.explore.wrong_valves import HighestWatermark, LatestWatermark, MeanWatermark
 
 
 class NamedRule(NamedTuple):
@@ -83,6 +100,60 @@ INVARIANTS: dict[str, NamedRule] = {
         "What was put into a channel first is taken from it first.",
         _same(FIFO_CHANNELS),
     ),
+    "job-ends": NamedRule(
+        "job",
+        "The job comes to its end",
+        "Where nothing more can happen, the job has finished: nobody waits for ever.",
+        _same(JOB_ENDS),
+    ),
+    "dropped-is-behind": NamedRule(
+        "job",
+        "What is dropped was behind the watermark",
+        "A record that a window operator drops was behind its watermark when it came.",
+        _same(DROPPED_IS_BEHIND),
+    ),
+    "checkpoints-stop-the-pipeline": NamedRule(
+        "job",
+        "A checkpoint stops the pipeline",
+        "While a subtask waits for barriers it takes no record.",
+        _same(CHECKPOINTS_STOP_THE_PIPELINE),
+        belief=True,
+    ),
+    "nothing-is-late": NamedRule(
+        "job",
+        "A watermark is a guarantee",
+        "No record is late: after a watermark nothing older comes.",
+        _same(NOTHING_IS_LATE),
+        belief=True,
+    ),
+    "behind-is-dropped": NamedRule(
+        "job",
+        "What is behind the watermark is dropped",
+        "A record whose time the watermark has passed is late, whatever its window.",
+        _same(BEHIND_IS_DROPPED),
+        belief=True,
+    ),
+    "same-results": NamedRule(
+        "job",
+        "Results depend on the input alone",
+        "Every schedule writes the same results, since every function is deterministic.",
+        same_results,
+        belief=True,
+    ),
+    "broadcast-is-ordered": NamedRule(
+        "job",
+        "Broadcast is a total order",
+        "All subtasks see broadcast records in the same order, and end with the same broadcast state.",
+        _same(BROADCAST_IS_ORDERED),
+        belief=True,
+    ),
+    "local-states-suffice": NamedRule(
+        "network",
+        "The states of the processes are the whole snapshot",
+        "What processes recorded is everything: the channels hold nothing.",
+        _same(LOCAL_STATES_SUFFICE),
+        belief=True,
+    ),
     "tokens-conserved": NamedRule(
         "network",
         "Tokens are conserved",
@@ -127,13 +198,49 @@ MUTANTS: dict[str, Mutant] = {
         "job",
         "No alignment",
         "A subtask goes on taking from inputs whose barrier has come, and copies its state at the last barrier.",
-        WRONG_BARRIERS["no alignment"],
+        NoAlignment,
     ),
     "snapshot-after-emit": Mutant(
         "job",
         "Snapshot after emit",
         "A subtask forwards the barrier first and copies its state later, with what has arrived in between.",
-        WRONG_BARRIERS["snapshot after emit"],
+        SnapshotAfterEmit,
+    ),
+    "unaligned-without-channel-state": Mutant(
+        "job",
+        "Unaligned without channel state",
+        "Barriers overtake what is queued, and nothing of it is kept with the checkpoint.",
+        NoChannelState,
+    ),
+    "aliased-snapshot": Mutant(
+        "job",
+        "Snapshot of live objects",
+        "The upload writes the state as it is at its end, not as it was at the barrier.",
+        AliasedSnapshot,
+    ),
+    "forgets-cancel": Mutant(
+        "job",
+        "Forgets to cancel",
+        "A subtask takes no notice of a checkpoint that was given up, and keeps its inputs blocked.",
+        ForgetsCancel,
+    ),
+    "highest-watermark": Mutant(
+        "job",
+        "Watermark: the highest",
+        "A subtask with several inputs follows the one that is furthest ahead.",
+        HighestWatermark,
+    ),
+    "latest-watermark": Mutant(
+        "job",
+        "Watermark: the latest",
+        "A subtask with several inputs follows the watermark that came last.",
+        LatestWatermark,
+    ),
+    "mean-watermark": Mutant(
+        "job",
+        "Watermark: the mean",
+        "A subtask with several inputs takes the mean of their watermarks.",
+        MeanWatermark,
     ),
     "no-channel-state": Mutant(
         "network",

@@ -21,6 +21,7 @@ from engine.explore.layout import (
 from engine.explore.numbers import NONE_UNDER_WAY, Numbers
 from engine.explore.subtask_forms import snapshots_relative, snapshots_told, subtask_form
 from engine.explore.watched import Held, Watched
+from engine.runtime_frame import RuntimeFrame
 
 NEXT_ID, MESSAGES, SHOWN = 0, 3, 4
 """Where these stand in a keyframe of the coordinator."""
@@ -81,7 +82,7 @@ class JobStates:
                 runtime.logs[name].results[:] = written
                 cursors[name] = len(written)
         runtime.rewind(
-            (
+            RuntimeFrame(
                 parallelism,
                 scalars,
                 frames[state[CLOCK]],

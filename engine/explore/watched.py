@@ -12,12 +12,13 @@ from engine.checkpointing.coordinator import Coordinator
 from engine.clock import Clock
 from engine.graph.checkpoint_settings import STOP_THE_WORLD
 from engine.job_snapshots import JobSnapshots
+from engine.network.channel import Channel
 from engine.runtime import Runtime
 from engine.subtask import Subtask
 
 NEAR, JOB, WIDE, EVERYWHERE = range(4)
-"""One subtask and what is around it; also the state of the job, which checkpoints there are, and who has finished; also
-the coordinator and the clock; anything at all."""
+"""One subtask, the input that is taken from, and its outputs; also its other inputs, the state of the job, which checkpoints
+there are, and who has finished; also the coordinator and the clock; anything at all."""
 
 OWN = frozenset(
     {"send", "deliver", "has_message", "is_savepoint", "barrier_arrived", "snapshot_taken", "entry"}
@@ -39,6 +40,16 @@ class WatchedSubtask(Subtask):
     """`held` is the keyframe that the subtask stands at, or None after it may have changed."""
 
     held: Held | None = None
+
+    @property
+    def inputs(self) -> list[Channel]:
+        """Whoever takes from one input has it at hand, and looks here for the others."""
+        self.host.reach(JOB)  # type: ignore[attr-defined]
+        return self._inputs
+
+    @inputs.setter
+    def inputs(self, inputs: list[Channel]) -> None:
+        self._inputs = inputs
 
     def keyframe(self) -> Held:
         if self.held is None:

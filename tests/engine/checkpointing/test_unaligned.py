@@ -279,3 +279,24 @@ def test_a_barrier_action_that_is_not_there_is_refused():
     recording = unaligned()
     with pytest.raises(ImpossibleAction, match="there is nothing to take"):
         recording.act(f"barrier:{A}")
+
+
+def test_a_partitioner_that_raises_at_another_parallelism_fails_its_sender():
+    def build(env):
+        set_checkpointing(env, {"scheme": "unaligned"})
+        stream = env.from_collection([1, 2]).partition_custom(
+            lambda key, receivers: 1 // (receivers - 2) and 0 if receivers > 1 else 0,
+            lambda value: value,
+        )
+        stream.map(lambda value: value).name("all").print("out")
+
+    recording = Recording(job(build), MANUAL)
+    act(recording, "read:source[0]/collection")
+    recording.apply(CHECKPOINT)
+    act(recording, "trigger:source[0]", "barrier:source[0]>all[0]", "take:all[0]>out[0]")
+    act(recording, "ack:source[0]", "ack:all[0]", "ack:out[0]")
+    assert len(saved(recording)) == 1
+    recording.apply({"kind": "rescale_from_checkpoint", "operator": "all", "parallelism": 2})
+    act(recording, "restart")
+    assert recording.view()["job"]["state"] == "restarting"
+    assert "source[0] failed: ZeroDivisionError" in recording.view()["job"]["reason"]
