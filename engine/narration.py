@@ -174,7 +174,7 @@ def _channel(name: str) -> str:
 
 
 def _a(kind: str) -> str:
-    return "An end" if kind == "end" else f"A {kind}"
+    return {"end": "An end", "cancel": "A cancellation"}.get(kind, f"A {kind}")
 
 
 def _due(timer: e.TimerSet | e.TimerFired, times: TimeFormat) -> str:
