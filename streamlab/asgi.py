@@ -14,7 +14,8 @@ from channels.security.websocket import WebsocketDenier  # noqa: E402
 from channels.sessions import SessionMiddlewareStack  # noqa: E402
 from django.urls import re_path  # noqa: E402
 
-from streamlab.runs.routing import websocket_urlpatterns  # noqa: E402
+from streamlab.explorations import routing as explorations  # noqa: E402
+from streamlab.runs import routing as runs  # noqa: E402
 from streamlab.websocket_hosts import AllowedHostValidator, SameOriginValidator  # noqa: E402
 
 elsewhere = re_path(r"", WebsocketDenier.as_asgi())
@@ -24,7 +25,15 @@ application = ProtocolTypeRouter(
         "http": pages,
         "websocket": AllowedHostValidator(
             SameOriginValidator(
-                SessionMiddlewareStack(URLRouter([*websocket_urlpatterns, elsewhere]))
+                SessionMiddlewareStack(
+                    URLRouter(
+                        [
+                            *runs.websocket_urlpatterns,
+                            *explorations.websocket_urlpatterns,
+                            elsewhere,
+                        ]
+                    )
+                )
             )
         ),
     }

@@ -47,6 +47,7 @@ INSTALLED_APPS = [
     "channels",
     "streamlab",
     "streamlab.runs",
+    "streamlab.explorations",
     "labs",
 ]
 if DEBUG:
@@ -117,6 +118,15 @@ RUN_ANONYMOUS_DAYS = env.int("RUN_ANONYMOUS_DAYS", default=30)
 # Per visitor and per run, never per address: a class shares one.
 RUN_MESSAGES_PER_SECOND = env.int("RUN_MESSAGES_PER_SECOND", default=100)
 RUN_MESSAGES_BURST = env.int("RUN_MESSAGES_BURST", default=300)
+
+# Searches over all interleavings, each in a process of its own.
+EXPLORATIONS_AT_ONCE = env.int("EXPLORATIONS_AT_ONCE", default=2)
+EXPLORATIONS_WAITING_MAX = env.int("EXPLORATIONS_WAITING_MAX", default=50)
+EXPLORATION_STATES_MAX = env.int("EXPLORATION_STATES_MAX", default=200_000)
+EXPLORATION_DEPTH_MAX = env.int("EXPLORATION_DEPTH_MAX", default=1_000)
+EXPLORATION_CPU_SECONDS = env.int("EXPLORATION_CPU_SECONDS", default=120)
+EXPLORATION_MEMORY_MAX = env.int("EXPLORATION_MEMORY_MAX", default=1024 * 1024 * 1024)
+EXPLORATION_ABANDONED_SECONDS = env.int("EXPLORATION_ABANDONED_SECONDS", default=60)
 
 # ---- what the browser gets -----------------------------------------------------------------------
 

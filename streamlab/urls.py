@@ -9,4 +9,5 @@ urlpatterns = [
     path("glossary/", views.glossary, name="glossary"),
     path("about/", views.about, name="about"),
     path("", include("streamlab.runs.urls")),
+    path("", include("streamlab.explorations.urls")),
 ]

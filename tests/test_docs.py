@@ -63,10 +63,14 @@ def test_every_setting_is_explained() -> None:
 
 
 def test_the_defaults_that_are_told_are_the_defaults() -> None:
-    told = dict(re.findall(r"^\| `(RUNS?_[A-Z_]+)` \| (\d+) \|", SETTINGS_PAGE, re.M))
-    offered = dict(re.findall(r"^#(RUNS?_[A-Z_]+)=(\d+)$", read(".env.example"), re.M))
+    told = dict(
+        re.findall(r"^\| `((?:RUN|EXPLORATION)S?_[A-Z_]+)` \| (\d+) \|", SETTINGS_PAGE, re.M)
+    )
+    offered = dict(
+        re.findall(r"^#((?:RUN|EXPLORATION)S?_[A-Z_]+)=(\d+)$", read(".env.example"), re.M)
+    )
     source = read("streamlab", "settings.py")
-    found = re.findall(r'env\.int\("(RUNS?_[A-Z_]+)", default=([\d_ *]+)\)', source)
+    found = re.findall(r'env\.int\("((?:RUN|EXPLORATION)S?_[A-Z_]+)", default=([\d_ *]+)\)', source)
     actual = {}
     for name, expression in found:
         product = 1

@@ -188,6 +188,10 @@ class JobSystem:
             after = self.at
         self.at = (*after[:BUDGET], budget, *after[BUDGET + 1 :])
 
+    def give(self, command: Command) -> None:
+        """A command outside the budgets, such as one that was given before the search."""
+        self._carry_out(command, self.at[BUDGET])
+
     def _carry_out(self, command: Command, budget: int) -> None:
         runtime = self._stand()
         runtime.apply(command)

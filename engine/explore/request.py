@@ -12,7 +12,7 @@ and with the runtime of its mutant (`MUTANTS[request.mutant].make`), since the r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -55,7 +55,7 @@ class Request:
     "random walks" (for what is too large; proves nothing).
     states: bound on distinct states, 1 to 5,000,000; walks do not look at it. depth: bound on the length of a schedule,
     1 to 100,000, or None. walks: how many random walks, 1 to 1,000,000; other ways do not look at it.
-    seed: of the job and of the walks, 0 to 2^53 - 1.
+    seed: of the job, 0 to 2^53 - 1. walk_seed: of the walks, likewise; None: that of the job.
     source: what the caller makes the subject from; any JSON object.
     """
 
@@ -68,6 +68,7 @@ class Request:
     depth: int | None = None
     walks: int = 1000
     seed: int = 0
+    walk_seed: int | None = None
     source: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -79,6 +80,8 @@ class Request:
             _check_number("depth", self.depth, 1, MOST_DEPTH)
         _check_number("walks", self.walks, 1, MOST_WALKS)
         _check_number("seed", self.seed, 0, MOST_SEED)
+        if self.walk_seed is not None:
+            _check_number("walk_seed", self.walk_seed, 0, MOST_SEED)
         if self.commands and self.kind != JOB:
             raise _wrong("commands", "A process network takes no commands.", "Leave them out.")
         if len({command for command, _ in self.commands}) < len(self.commands):
@@ -121,8 +124,14 @@ class Request:
         return data
 
 
-def explore(request: Request, subject: Subject, progress: Progress | None = None) -> dict[str, Any]:
-    """Search as `request` says, and shorten what was found. What comes out fits into JSON:
+def explore(
+    request: Request,
+    subject: Subject,
+    progress: Progress | None = None,
+    before: Iterable[LogEntry] = (),
+) -> dict[str, Any]:
+    """Search as `request` says, and shorten what was found. `before`: actions and commands that lead to where it starts, which
+    cost no budget and are not part of the trace. What comes out fits into JSON:
 
     result: "violated", "exhausted" or "bound reached". bound: "", or which one: "states", "depth", "walks", "stopped".
     told: all of it as a sentence. counts: states, transitions, terminal, depth, reduced (`results.Counts`).
@@ -139,9 +148,12 @@ def explore(request: Request, subject: Subject, progress: Progress | None = None
     rules = {name: INVARIANTS[name].make(subject) for name in request.invariants}
     protocol = MUTANTS[request.mutant].make if request.mutant else None
     system = system_of(subject, rules.values(), dict(request.commands), protocol, request.seed)
+    for entry in before:
+        _take(system, entry)
     start = system.capture()
     bounds = Bounds(request.states, request.depth, progress)
-    walks, seed = request.walks, request.seed
+    walks = request.walks
+    seed = request.seed if request.walk_seed is None else request.walk_seed
     result = search(system, rules.values(), bounds, request.way, walks=walks, seed=seed)
     outcome: dict[str, Any] = {
         "result": "bound reached",
@@ -162,6 +174,13 @@ def explore(request: Request, subject: Subject, progress: Progress | None = None
         system.restore(start)
         outcome.update(_violation(result, system, rules, progress))
     return outcome
+
+
+def _take(system: Explorable, entry: LogEntry) -> None:
+    if entry[0] == "command" and isinstance(system, JobSystem):
+        system.give(parse_command(entry[1]))
+    else:
+        system.apply(entry[1])
 
 
 def _violation(

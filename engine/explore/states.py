@@ -68,9 +68,9 @@ class JobStates:
         """Put the runtime into a state. Ids and steps in it are those of some schedule that leads there."""
         runtime, frames = self.runtime, self.numbers.frames
         layout = self.layouts[state[SETTING]]
-        parallelism, job, scheduler, taken, first_choice = frames[state[SETTING]]
-        runtime.deployment = self._deployments[job.attempt, tuple(parallelism.values())]
-        runtime.attempt, runtime.parallelism = job.attempt, dict(parallelism)
+        attempt, parallelism, scalars, scheduler, taken, first_choice = frames[state[SETTING]]
+        runtime.deployment = self._deployments[attempt, tuple(parallelism.values())]
+        runtime.attempt, runtime.parallelism = attempt, dict(parallelism)
         messages = [message for index in layout.boxes for message in frames[state[index]]]
         coordinator = list(frames[state[COORDINATOR]])
         coordinator[MESSAGES] = messages
@@ -83,28 +83,42 @@ class JobStates:
                 cursors[name] = len(written)
         runtime.rewind(
             RuntimeFrame(
-                parallelism=parallelism,
-                job=job,
-                clock=frames[state[CLOCK]],
-                readiness=layout.readiness(state[MASKS]),
-                scheduler=scheduler,
-                coordinator=coordinator,
-                snapshots=frames[state[SNAPSHOTS]],
-                channels=[frames[state[index]] for index in layout.channels],
-                full=[state[index] for index in layout.senders],
-                subtasks=[frames[state[index]] for index in layout.subtasks],
-                cursors=cursors,
-                taken=taken,
-                first_choice=first_choice,
+                parallelism,
+                scalars,
+                frames[state[CLOCK]],
+                layout.readiness(state[MASKS]),
+                scheduler,
+                coordinator,
+                frames[state[SNAPSHOTS]],
+                [frames[state[index]] for index in layout.channels],
+                [state[index] for index in layout.senders],
+                [frames[state[index]] for index in layout.subtasks],
+                cursors,
+                taken,
+                first_choice,
             )
         )
 
     def present(self, budget: int) -> State:
         """The state that the runtime stands at."""
         runtime = self.runtime
-        frame = runtime.keyframe()
+        (
+            parallelism,
+            scalars,
+            clock,
+            readiness,
+            scheduler,
+            coordinator,
+            snapshots,
+            channels,
+            credits,
+            _,
+            _,
+            taken,
+            first_choice,
+        ) = runtime.keyframe()
         deployment = runtime.deployment
-        place = tuple(frame.parallelism.values())
+        place = tuple(parallelism.values())
         layout = self._layouts.get(place)
         if layout is None:
             layout = self._layouts[place] = Layout(deployment, self.results)
@@ -112,17 +126,17 @@ class JobStates:
         number = self.numbers.number
         setting = number(
             ("setting", runtime.state, runtime.attempt, runtime.failures, runtime.rescale, place),
-            (frame.parallelism, frame.job, frame.scheduler, frame.taken, frame.first_choice),
+            (runtime.attempt, parallelism, scalars, scheduler, taken, first_choice),
         )
         self.layouts[setting] = layout
         subtasks = deployment.subtasks.values()
         return (
-            layout.masks(*frame.readiness),
+            layout.masks(*readiness),
             setting,
-            self._checkpoints(frame.coordinator[NEXT_ID], frame.coordinator[SHOWN]),
-            self._snapshots(frame.snapshots, frame.clock[0]),
-            self._coordinator(frame.coordinator, frame.clock[0]),
-            self._clock(frame.clock),
+            self._checkpoints(coordinator[NEXT_ID], coordinator[SHOWN]),
+            self._snapshots(snapshots, clock[0]),
+            self._coordinator(coordinator, clock[0]),
+            self._clock(clock),
             budget,
             *map(self._subtask, subtasks),
             *self._boxes(deployment.subtasks),
@@ -131,8 +145,8 @@ class JobStates:
                 for name in deployment.subtasks
                 if self.results
             ),
-            *map(self._channel, frame.channels),
-            *layout.by_sender(frame.full),
+            *map(self._channel, channels),
+            *layout.by_sender(credits),
             sum(1 << place for place, subtask in enumerate(subtasks) if not subtask.finished),
         )
 

@@ -76,6 +76,11 @@ class NetworkRecording:
         self._outcomes: Outcomes = {}
 
     @property
+    def system(self) -> ChandyLamport:
+        """The network at `position`; for reading."""
+        return self._system
+
+    @property
     def head(self) -> int:
         return self._log.steps
 

@@ -6,6 +6,7 @@
 import * as wire from "./protocol.js";
 import { receive } from "./messages.js";
 import { createQuestions } from "./questions.js";
+import { createExplorations } from "./explorations.js";
 
 const MOST_QUEUED = 12;
 const ANSWER_WITHIN = 15_000;
@@ -16,7 +17,7 @@ const NOT_YOURS = {
   mend: "Open the lab for a run of your own, or ask the owner for a share link.",
 };
 
-export function createDriver({ store, transport, post, go, copy }) {
+export function createDriver({ store, transport, post, go, copy, fetchJson }) {
   let ref = 0;
   let waiting = null;
   let queued = 0;
@@ -34,6 +35,7 @@ export function createDriver({ store, transport, post, go, copy }) {
     return { ref: newRef(), head, position };
   };
   const questions = createQuestions({ store, send: transport.send, newRef });
+  const explorations = createExplorations({ store, ask: (...asked) => ask(...asked), go, fetchJson });
 
   /** Sends a request that will be answered by `done`, `branched` or `error`. */
   function request(build) {
@@ -78,6 +80,7 @@ export function createDriver({ store, transport, post, go, copy }) {
     play: () => transport.send(wire.play(at(), store.state.play.rate)),
     pause: () => request(wire.pause),
     seek: ({ step }) => transport.send(wire.seek(at(), step)),
+    watch: ({ name, on }) => transport.send(wire.watch(newRef(), name, on)),
     back: () => {
       if (store.state.position > 0) transport.send(wire.seek(at(), store.state.position - 1));
     },
@@ -98,6 +101,9 @@ export function createDriver({ store, transport, post, go, copy }) {
     diagram: ({ checkpoint }) => questions.ask({ kind: "diagram", checkpoint }),
     forget_lineage: () => questions.drop("lineage"),
     select_checkpoint: ({ checkpoint }) => store.set({ checkpoint }),
+    explore: (asked) => explorations.start(asked),
+    stop_exploration: () => explorations.stop(),
+    open_exploration: () => explorations.open(),
     dismiss: () => store.set({ error: null }),
     show_table: ({ shown }) => store.set({ tableShown: shown }),
     projector: ({ on }) => store.set({ projector: on }),
@@ -157,6 +163,12 @@ export function createDriver({ store, transport, post, go, copy }) {
       if (["share", "command", "run_until"].includes(intent.type)) store.set({ error: NOT_YOURS }); // the others look disabled
       return;
     }
+    if (intent.type === "watch") {
+      const switched = new Set(store.state.switched);
+      if (intent.on) switched.add(intent.name);
+      else switched.delete(intent.name);
+      store.set({ switched });
+    }
     if (store.state.runId === null) {
       if (["back", "seek", "pause"].includes(intent.type)) return;
       later.push(() => drive(intent));
@@ -206,5 +218,5 @@ export function createDriver({ store, transport, post, go, copy }) {
     }
   }
 
-  return { send, onMessage, onStatus, open };
+  return { send, onMessage, onStatus, open, loadExplorations: explorations.load };
 }

@@ -23,6 +23,8 @@ import * as rail from "./panels/rail_panel.js";
 import * as eventTime from "./panels/event_time_panel.js";
 import * as state from "./panels/state_panel.js";
 import * as checkpoints from "./panels/checkpoints_panel.js";
+import * as invariants from "./panels/invariants_panel.js";
+import * as explorer from "./panels/explorer_panel.js";
 import * as keyGroups from "./panels/key_groups_panel.js";
 import * as results from "./panels/results_panel.js";
 import * as log from "./panels/log_panel.js";
@@ -56,6 +58,14 @@ const store = createStore({
   head: preview.head,
   actions: preview.actions,
   marks: preview.marks ?? [],
+  mutant: boot.mutant,
+  rules: boot.rules,
+  invariants: [],
+  switched: new Set(),
+  offer: null,
+  exploration: null,
+  exploring: false,
+  news: "",
   log: { sentences: new Map(preview.step && preview.say ? [[preview.step, preview.say]] : []) },
   play: { state: "paused", rate: 2, why: "" },
   connection: { status: boot.run === null ? "none" : "connecting", detail: "" },
@@ -91,8 +101,10 @@ driver = createDriver({
     await copyText(address);
     header.shared();
   },
+  fetchJson: async (url) => (await fetch(url)).json().catch(() => null),
 });
 const { send } = driver;
+const CLOSED_AT_FIRST = new Set(["invariants", "explorer", "spacetime"]);
 const context = { store, send };
 
 const panels = [
@@ -101,9 +113,11 @@ const panels = [
 ];
 for (const [panel, id] of panels) panel.mount(byId(id), context);
 header = mountHeader(byId("head"), byId("keys"), { ...context, settings });
-const sections = isNetwork ? { snapshots, log } : { time: eventTime, state, checkpoints, spacetime: spaceTime, groups: keyGroups, results, log };
+const sections = isNetwork
+  ? { snapshots, invariants, log }
+  : { time: eventTime, state, checkpoints, spacetime: spaceTime, invariants, explorer, groups: keyGroups, results, log };
 const inspector = createInspector(byId("inspector"), sections, context, {
-  read: (id) => (settings.read(`panel-${id}`) ?? (id === "spacetime" ? "closed" : "open")) !== "closed",
+  read: (id) => (settings.read(`panel-${id}`) ?? (CLOSED_AT_FIRST.has(id) ? "closed" : "open")) !== "closed",
   write: (id, open) => settings.write(`panel-${id}`, open ? "open" : "closed"),
 });
 
@@ -173,3 +187,4 @@ listen(document, {
 });
 
 if (boot.run !== null) driver.open(boot.run);
+if (!isNetwork) driver.loadExplorations();

@@ -60,6 +60,17 @@ const RECEIVERS = {
 
   marks: (_, { marks }) => ({ marks }),
 
+  invariants(state, { on }) {
+    const known = new Set(state.invariants.filter((one) => one.state === "violated").map((one) => one.name));
+    const fresh = on.find((one) => one.state === "violated" && !known.has(one.name));
+    const rule = fresh && state.rules.find((one) => one.name === fresh.name);
+    return {
+      invariants: on,
+      switched: new Set(on.map((one) => one.name)),
+      ...(fresh ? { news: `Violated at step ${fresh.step}: ${rule?.title ?? fresh.name}. ${fresh.sentence}` } : {}),
+    };
+  },
+
   status(state, { state: now, rate, head, why }) {
     const play = { state: now, rate: rate || state.play.rate, why: now === "paused" && why !== "paused" ? why || "" : "" };
     return { play, head: head ?? state.head };

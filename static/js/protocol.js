@@ -17,6 +17,7 @@ export const rate = (value) => ({ type: "rate", rate: value });
 export const explain = (ref, { subtask, key, window }) => ({ type: "explain", ref, subtask, key, window });
 export const explainLate = (ref, { subtask, timestamp, watermark }) => ({ type: "explain_late", ref, subtask, timestamp, watermark });
 export const lineage = (ref, element) => ({ type: "lineage", ref, element });
+export const watch = (ref, name, on) => ({ type: "watch", ref, name, on });
 export const spaceTime = (ref, checkpoint) => ({ type: "space_time", ref, checkpoint });
 export const seek = (at, target) => ({ type: "seek", ref: at.ref, step: target });
 

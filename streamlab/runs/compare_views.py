@@ -125,6 +125,7 @@ async def compare_run(request: HttpRequest, run_id: str) -> HttpResponse:
             policy=run.policy,
             quantum=run.quantum,
             seed=run.seed,
+            mutant=run.mutant,
             log=log,
         )
     )

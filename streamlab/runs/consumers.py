@@ -213,6 +213,10 @@ class RunConsumer(AsyncWebsocketConsumer):
         await self.live.seek(step, asked=self.outbox)
         self.done(ref)
 
+    async def watch(self, ref: int, name: str, on: bool) -> None:
+        await self.live.invariants.watch(name, on)
+        self.done(ref)
+
     async def explain(self, ref: int, **asked: Any) -> None:
         await self.answer("explanation", ref, questions.explain, asked)
 

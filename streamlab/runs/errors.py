@@ -124,6 +124,10 @@ CATALOGUE: dict[str, Refusal] = {
         "Nothing is known of where {element} came from: it is no record that this run has made up to this step.",
         "Ask about a record in a channel, or about a result of a sink.",
     ),
+    "unknown_invariant": Refusal(
+        "There is no invariant named {name} for this run.",
+        "Choose one of the list that the page shows.",
+    ),
     "steps_limit": Refusal(
         "Limit of {limit} steps reached: this run cannot grow further.",
         "Go back and branch, or start a new run; everything so far stays readable.",
@@ -158,6 +162,41 @@ CATALOGUE: dict[str, Refusal] = {
     "not_saved": Refusal(
         "The step could not be saved, so it was not taken.",
         "Ask again; if it happens again, tell whoever runs this server that its disk may be full.",
+    ),
+    # ---- explorations
+    "unknown_exploration": Refusal(
+        "There is no exploration with this address: it may have expired, since those without an account are "
+        "kept for {days} days.",
+        "Start a new one from the page of a lab or a run.",
+        closes=4004,
+        status=404,
+    ),
+    "bad_exploration": Refusal("{sentence}", "{mend} Then search again."),
+    "too_far": Refusal(
+        "This server explores with {name} up to {limit}.",
+        "Ask for less, or run the search on a machine of your own.",
+    ),
+    "still_exploring": Refusal(
+        "Another exploration of yours is still under way, perhaps in another window.",
+        "Stop it, or wait until it has ended.",
+        status=409,
+    ),
+    "explorations_full": Refusal(
+        "{limit} explorations wait for their turn already, which is as many as this server takes.",
+        "Try again in a minute.",
+        status=503,
+    ),
+    "exploration_crashed": Refusal(
+        "The process that searched {how}, so there is no result.",
+        "Start again, with smaller bounds if it happens twice.",
+    ),
+    "exploration_lost": Refusal(
+        "The server was stopped while this exploration was under way, so there is no result.",
+        "Start it again.",
+    ),
+    "no_trace": Refusal(
+        "This exploration has found no violation, so there is no run to open.",
+        "Start another one.",
     ),
     "our_mistake": Refusal(
         "StreamLab made a mistake; your run is kept.",

@@ -19,6 +19,7 @@ from engine.narration import TimeFormat
 from streamlab.runs import logs, protocol, recordings, selectors, services
 from streamlab.runs.audience import Audience
 from streamlab.runs.errors import RunError
+from streamlab.runs.invariants import Invariants
 from streamlab.runs.models import Run
 from streamlab.runs.outbox import Batch, Outbox, Step
 from streamlab.runs.player import Player
@@ -47,6 +48,7 @@ class LiveRun:
         self.pace = Pace()
         self.player = Player(self)
         self.audience = Audience()
+        self.invariants = Invariants(self, run.invariants)
 
         self.times = TimeFormat()
         self.recording: Any = None
@@ -87,6 +89,7 @@ class LiveRun:
         self.stored_position = stored.run.position
         self.digests = len(stored.run.digests)
         self.recording, self.times, self.say = rebuilt.recording, rebuilt.times, rebuilt.say
+        self.invariants.reset()
         self.note()
 
     @property
@@ -139,7 +142,9 @@ class LiveRun:
             else:
                 outbox.want_view("start" if have is None else "resume")
             outbox.put_frame(self.status())
+            outbox.put_frame(self.invariants.frame())
             self.audience.join(outbox, mine=mine)
+            self.invariants.moved()
             return True
 
     async def missing(self, have: int) -> list[Step]:
@@ -173,6 +178,7 @@ class LiveRun:
                 "seed": run.seed,
                 "policy": run.policy,
                 "quantum": run.quantum,
+                "mutant": run.mutant,
                 "parent": run.parent_id,
                 "fork_step": run.fork_step,
                 "head": self.head,
@@ -225,12 +231,14 @@ class LiveRun:
         """The position is another one, and no steps tell how: everybody gets a view."""
         self.note()
         self.audience.show_view("seek", asked=asked)
+        self.invariants.moved()
 
     def publish(self, steps: list[Step]) -> None:
         """Show committed steps to everybody; no steps: show the actions of a run that has stopped."""
         self.note()
         actions = self.describe_actions() if self.player.shows_actions else None
         self.audience.publish(Batch(steps, self.position, self.head, actions))
+        self.invariants.moved()
 
     # ---- driving -----------------------------------------------------------------------------------
 
@@ -325,7 +333,7 @@ class LiveRun:
         steps: list[Step] = []
         while count > 0:
             wanted = min(count, TRACED_STEPS)
-            traces = self.recording.step(wanted, events=True)
+            traces = self.watched(wanted)
             steps += map(self.encoded, traces)
             if len(traces) < wanted:
                 break
@@ -333,6 +341,20 @@ class LiveRun:
             if count > 0:
                 await asyncio.sleep(0)
         return steps
+
+    def watched(self, count: int) -> list[StepTrace]:
+        """Steps with events; one by one where rules look at the state between them."""
+        recording, invariants = self.recording, self.invariants
+        if not invariants:
+            return list(recording.step(count, events=True))
+        traces: list[StepTrace] = []
+        for _ in range(count):
+            taken = recording.step(1, events=True)
+            if not taken:
+                break
+            invariants.observe(recording, taken[0])
+            traces += taken
+        return traces
 
     async def step(self, *, head: int, position: int, count: int) -> None:
         await self.player.stop()
@@ -410,6 +432,7 @@ class LiveRun:
             fork = recording.fork()
             trace = getattr(fork, take)(payload, events=True)  # not possible: no branch is made
             return await self.registry.branch(self, fork, kind, payload)
+        self.invariants.observe(recording, trace)
         if recording.head > self.head:
             await self.save(self.tail.choice(self.head, kind, payload))
         self.say_last([self.encoded(trace)])

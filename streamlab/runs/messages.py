@@ -267,6 +267,16 @@ MESSAGES: dict[str, Message] = {
             asking=True,
         ),
         Message(
+            "watch",
+            "Switch an invariant on or off; what the run has recorded is judged, too.",
+            (
+                REF_FIELD,
+                Field("name", NAME, "of the invariant, as the page lists them"),
+                Field("on", Rule("true or false", lambda value: isinstance(value, bool)), "which"),
+            ),
+            driving=True,
+        ),
+        Message(
             "space_time",
             "Barriers and records around a checkpoint, as lanes, arrows and cuts. Answered by space_time.",
             (
@@ -319,7 +329,7 @@ ANSWERS: tuple[Answer, ...] = (
             "protocol": "the protocol version of the server",
             "server": "StreamLab's version",
             "engine": "ENGINE_VERSION",
-            "run": "{id, lab, title, seed, policy, quantum, parent, fork_step, head, position, mine, "
+            "run": "{id, lab, title, seed, policy, quantum, mutant, parent, fork_step, head, position, mine, "
             "branches: [{id, parent, fork_step, head, title}]}; branches: the whole family",
             "limits": "{steps, memory, message_bytes, messages_per_second}",
             "time_zone_minutes": "zone in which times are shown, minutes east of UTC",
@@ -383,6 +393,15 @@ ANSWERS: tuple[Answer, ...] = (
             "element": "as asked",
             "origins": "[{split, offset, text}]: the records as their sources read them",
             "elements": "ids of the elements between, at most 2,000",
+        },
+    ),
+    Answer(
+        "invariants",
+        "The invariants that are switched on. Sent at the start and where a state changes.",
+        {
+            "on": '[{name, state, step, checked, sentence}]; state: "checking" (judged up to `checked`), "holds" (at every '
+            'step so far), "undecided" (judged at the end of the job), "violated" (first at `step`, `sentence` says why) or '
+            '"refused" (`sentence` says why it cannot be judged)',
         },
     ),
     Answer(

@@ -25,7 +25,7 @@ class Bundle(models.Model):
 
 
 class Run(models.Model):
-    """run = (engine version, bundle, parameters, policy, seed, log of choices).
+    """run = (engine version, bundle, parameters, policy, seed, mutant, log of choices).
 
     A branch copies nothing: its log is its parent's up to `fork_step`, then its own entries. `root` is
     the run at the top of the family, null for that run itself.
@@ -40,6 +40,11 @@ class Run(models.Model):
     policy = models.CharField(max_length=32)
     quantum = models.PositiveIntegerField(default=1)
     seed = models.BigIntegerField()
+    mutant = models.CharField(
+        max_length=40,
+        blank=True,
+        help_text="wrong protocol, by its name in the engine; empty: the right one",
+    )
 
     root = models.ForeignKey(
         "self", null=True, blank=True, on_delete=models.CASCADE, related_name="family"
@@ -63,6 +68,10 @@ class Run(models.Model):
 
     fingerprint: Any = models.JSONField(
         null=True, help_text="[step, digest] of what was shown last: short runs have no other"
+    )
+
+    invariants: Any = models.JSONField(
+        default=list, help_text="names of those that are switched on"
     )
 
     created = models.DateTimeField(auto_now_add=True)

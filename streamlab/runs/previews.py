@@ -27,14 +27,21 @@ async def preview(
     policy: str,
     quantum: int,
     seed: int,
+    mutant: str = "",
     log: Sequence[logs.Entry] = (),
 ) -> dict[str, Any]:
     """{step, head, view, actions, say, marks} at the end of the log. Raises an engine error."""
-    job = (lab.digest, parameters, policy, quantum, seed)
+    job = (lab.digest, parameters, policy, quantum, seed, mutant)
     name = orjson.dumps([*job, log], option=orjson.OPT_SORT_KEYS)
     if name not in _kept:
         recording = recordings.open_recording(
-            lab=lab, parameters=parameters, policy=policy, quantum=quantum, seed=seed, log=log
+            lab=lab,
+            parameters=parameters,
+            policy=policy,
+            quantum=quantum,
+            seed=seed,
+            mutant=mutant,
+            log=log,
         )
         step, pace = logs.length(log), Pace()
         done = step == 0

@@ -30,7 +30,9 @@ MESSAGE_BYTES_MAX = 16 * 1024
 # ---- reading -----------------------------------------------------------------------------------
 
 
-def parse(data: str | None, *, binary: bool = False) -> tuple[Message, dict[str, Any]]:
+def parse(
+    data: str | None, *, binary: bool = False, messages: dict[str, Message] = MESSAGES
+) -> tuple[Message, dict[str, Any]]:
     """The message and its fields, defaults filled in. Raises RunError with a sentence."""
     if data is None or binary:
         raise RunError("malformed")
@@ -44,10 +46,10 @@ def parse(data: str | None, *, binary: bool = False) -> tuple[Message, dict[str,
     if not isinstance(content, dict):
         raise RunError("malformed")
     kind = content.get("type")
-    message = MESSAGES.get(kind) if isinstance(kind, str) else None
+    message = messages.get(kind) if isinstance(kind, str) else None
     if message is None:
         shown = repr(kind[:40]) if isinstance(kind, str) else "unknown"
-        raise RunError("unknown_message", place="type", type=shown, known=", ".join(MESSAGES))
+        raise RunError("unknown_message", place="type", type=shown, known=", ".join(messages))
     values = parse_fields(content, message.fields, message=message.name)
     for name, choice in message.choices.items():
         values[name] = parse_choice(choice, content.get(name), message=message.name, name=name)

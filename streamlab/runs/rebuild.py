@@ -55,6 +55,7 @@ async def rebuild(stored: Stored, *, turns: Turns, pace: Pace) -> Rebuilt:
             policy=run.policy,
             quantum=run.quantum,
             seed=run.seed,
+            mutant=run.mutant,
             log=stored.log,
         )
         done = run.head == 0

@@ -7,14 +7,16 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 from engine import ENGINE_VERSION, Policy, Recording, StepTrace
 from engine.datastream import StreamExecutionEnvironment
 from engine.errors import USER_ERRORS, InvalidJob, StreamLabError
+from engine.explore.registry import MUTANTS
 from engine.graph.job_graph import JobGraph
 from engine.narration import TimeFormat
 from engine.processes.recording import NetworkRecording
+from engine.runtime import Runtime
 from labs.networks import protocol_of, system_of
 from labs.spec import LabSpec
 from streamlab.runs import logs
@@ -121,14 +123,33 @@ def open_recording(
     policy: str,
     quantum: int,
     seed: int,
+    mutant: str = "",
     log: Iterable[logs.Entry] = (),
 ) -> AnyRecording:
-    """A recording at position 0 whose head is the length of the log. Raises an engine error."""
+    """A recording at position 0 whose head is the length of the log. Raises an engine error.
+
+    mutant: name of a wrong protocol of a job, empty for the right one; that of a network is a parameter of its lab.
+    """
     who = Policy(POLICIES[policy], quantum=quantum)
     if lab.kind == "network":
         make = system_of(lab, parameters)
         return NetworkRecording(make, who, seed, tuple(log), protocol_of(lab, parameters))
-    return Recording(graph_factory(lab, parameters), policy=who, seed=seed, log=tuple(log))
+    factory = graph_factory(lab, parameters)
+    return Recording(factory, policy=who, seed=seed, log=tuple(log), runtime=runtime_of(mutant))
+
+
+def runtime_of(name: str) -> type[Runtime]:
+    """The runtime of a mutant. Raises InvalidJob for a name that this engine does not know."""
+    if not name:
+        return Runtime
+    mutant = MUTANTS.get(name)
+    if mutant is None or mutant.kind != "job":
+        raise InvalidJob(
+            "unknown_mutant",
+            f"This version knows no wrong protocol named {name!r}.",
+            mend="Start a new run of this lab.",
+        )
+    return cast(type[Runtime], mutant.make)
 
 
 def go_to(recording: AnyRecording, step: int, times: TimeFormat) -> str:

@@ -38,6 +38,7 @@ class Registry:
         self.database = DatabaseThread()
         self.writer = Writer()
         self.turns = Turns()
+        self.making = asyncio.Lock()  # one rule after another, see invariants.py
         self.comparisons = Comparisons(self.turns)
         self.visitor_rate = message_rate()
         self.run_rate = message_rate()

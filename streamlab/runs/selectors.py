@@ -5,6 +5,7 @@ from typing import Any
 
 from django.conf import settings
 
+from engine.explore.registry import MUTANTS
 from streamlab.runs import logs
 from streamlab.runs.errors import RunError
 from streamlab.runs.models import Run, ShareLink
@@ -83,6 +84,16 @@ def run_family(*, run: Run) -> list[dict[str, Any]]:
         }
         for member in members.order_by("created", "pk")[:200]
     ]
+
+
+def mutant_shown(*, name: str) -> dict[str, str] | None:
+    """{name, title, explanation} of a wrong protocol; None for the right one."""
+    if not name:
+        return None
+    mutant = MUTANTS.get(name)
+    if mutant is None:
+        return {"name": name, "title": name, "explanation": ""}
+    return {"name": name, "title": mutant.title, "explanation": mutant.explanation}
 
 
 def share_get(*, token: str) -> ShareLink:

@@ -154,6 +154,8 @@ def _offspring(origin: Run, owner: Owner, step: int, *, title: str, **fields: An
         policy=origin.policy,
         quantum=origin.quantum,
         seed=origin.seed,
+        mutant=origin.mutant,
+        invariants=origin.invariants,
         visitor=owner.visitor,
         user_id=owner.user_id,
         expires=expiry(owner.user_id),
@@ -161,6 +163,11 @@ def _offspring(origin: Run, owner: Owner, step: int, *, title: str, **fields: An
         position=step,
         **fields,
     )
+
+
+def run_watch(*, run_id: str, names: Sequence[str]) -> None:
+    """Keep which invariants are switched on."""
+    Run.objects.filter(pk=run_id).update(invariants=list(names))
 
 
 def run_adopt(*, visitor: str, user_id: int) -> int:

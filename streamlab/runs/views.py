@@ -16,6 +16,7 @@ from labs.spec import LabSpec
 from streamlab.runs import protocol, selectors, services
 from streamlab.runs.bundles import bundle_lab
 from streamlab.runs.errors import RunError
+from streamlab.runs.invariants import offered
 from streamlab.runs.messages import NEW_LINK, NEW_RUN
 from streamlab.runs.models import Run, random_name
 from streamlab.runs.previews import preview
@@ -94,6 +95,7 @@ async def shared_page(request: HttpRequest, token: str) -> HttpResponse:
         policy=run.policy,
         quantum=run.quantum,
         seed=run.seed,
+        mutant=run.mutant,
         log=log,
     )
     create = reverse("shared-copy", kwargs={"token": token})
@@ -125,6 +127,8 @@ async def viewer(
         "run": run.pk if run else None,
         "seed": shown.seed if shown else lab.seed,
         "policy": shown.policy if shown else lab.scheduler,
+        "mutant": selectors.mutant_shown(name=shown.mutant if shown else ""),
+        "rules": offered(lab.kind),
         "values": shown.parameters if shown else lab.parameter_values({}),
         "preview": picture,
         "parameters": [parameter.model_dump() for parameter in lab.parameters],
@@ -141,6 +145,9 @@ async def viewer(
             "share": "/runs/{run}/share/",
             "compare": "/runs/{run}/compare/",
             "socket": "/ws/runs/{run}/",
+            "explorations": "/explorations/",
+            "exploration_run": "/explorations/{exploration}/run/",
+            "exploration_socket": "/ws/explorations/{exploration}/",
         },
     }
     return render(request, "runs/viewer.html", {"boot": boot, "lab": lab, "run": run})
@@ -155,6 +162,7 @@ async def first_picture(lab: LabSpec, run: Run | None = None) -> dict[str, Any]:
         policy=run.policy if run else lab.scheduler,
         quantum=run.quantum if run else 1,
         seed=run.seed if run else lab.seed,
+        mutant=run.mutant if run else "",
     )
 
 

@@ -6,9 +6,9 @@ import { count, list } from "../format.js";
 let parts;
 
 export function mount(element, { send }) {
-  setHtml(element, html`<p class="said" aria-live="polite" aria-atomic="true"><span class="number"></span><span class="sentence"></span></p><p class="aside" role="status"></p><div class="error" role="alert" hidden><p></p><button class="btn line" type="button" data-close>Close</button></div>`);
+  setHtml(element, html`<p class="said" aria-live="polite" aria-atomic="true"><span class="number"></span><span class="sentence"></span></p><p class="aside" role="status"></p><p class="vh" role="status" data-news></p><div class="error" role="alert" hidden><p></p><button class="btn line" type="button" data-close>Close</button></div>`);
   const find = (selector) => element.querySelector(selector);
-  parts = { said: find(".said"), number: find(".number"), sentence: find(".sentence"), aside: find(".aside"), error: find(".error"), text: find(".error p") };
+  parts = { said: find(".said"), number: find(".number"), sentence: find(".sentence"), aside: find(".aside"), news: find("[data-news]"), error: find(".error"), text: find(".error p") };
   element.addEventListener("click", (event) => {
     if (event.target.closest("[data-close]")) send({ type: "dismiss" });
     if (event.target.closest("[data-clear]")) send({ type: "forget_lineage" });
@@ -22,11 +22,12 @@ export function update(state, changes) {
     setHtml(parts.sentence, html`${state.last?.say || "Nothing has happened yet. Step, or choose what happens first."}`);
   }
   if (changes.has("play")) parts.said.setAttribute("aria-live", state.play.state === "playing" && state.play.rate > 1 ? "off" : "polite");
-  if (["play", "connection", "run", "position", "head", "waiting", "lineage"].some((name) => changes.has(name))) setHtml(parts.aside, aside(state));
+  if (["play", "connection", "run", "position", "head", "waiting", "lineage", "invariants"].some((name) => changes.has(name))) setHtml(parts.aside, aside(state));
+  if (changes.has("news")) parts.news.textContent = state.news;
   if (changes.has("error")) showError(state.error);
 }
 
-function aside({ connection, play, run, position, head, lineage }) {
+function aside({ connection, play, run, position, head, lineage, invariants, rules }) {
   if (connection.status === "blocked") {
     return html`<b>Websockets seem to be blocked here.</b> The page cannot reach its run through this network or proxy; the picture stays as it is. Still trying.`;
   }
@@ -34,6 +35,8 @@ function aside({ connection, play, run, position, head, lineage }) {
   if (connection.status === "closed") return html`<b>The connection was ended.</b> Reload the page to come back to this run.`;
   if (run && !run.mine) return html`You watch a run that belongs to somebody else. A share link makes a copy that you can drive.`;
   if (lineage) return lineageHtml(lineage);
+  const broken = invariants.find((one) => one.state === "violated" && one.step === position);
+  if (broken) return html`<b class="bad">Violated here:</b> ${rules.find((rule) => rule.name === broken.name)?.title ?? broken.name}. ${broken.sentence}`;
   if (play.state === "running") return html`Running…`;
   if (play.why) return html`Stopped: ${play.why}.`;
   if (position < head) return html`The run was taken up to step ${head}. Step follows it; any other choice starts a branch.`;

@@ -56,7 +56,7 @@ function scrub(event) {
 }
 
 export function update(state, changes) {
-  if (["position", "head", "marks", "run", "projector"].some((name) => changes.has(name))) draw(state);
+  if (["position", "head", "marks", "run", "projector", "invariants"].some((name) => changes.has(name))) draw(state);
 }
 
 /** A round number of steps that leaves room to grow: the axis moves rarely. */
@@ -77,21 +77,26 @@ function draw(state) {
   const y = (i) => TOP + 3 + row * i + row / 2;
   const height = TOP + 4 + row * ROWS.length + 6;
   const { position, head } = state;
+  const all = [...state.marks, ...violations(state)];
   const unit = tickUnit(steps, scale.width);
   const ticks = Array.from({ length: Math.floor(steps / unit) + 1 }, (_, i) => i * unit);
 
   parts.svg.setAttribute("height", height);
   parts.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-  parts.svg.setAttribute("aria-label", `Timeline: step ${position} of ${head}. ${summary(state.marks)}`);
+  parts.svg.setAttribute("aria-label", `Timeline: step ${position} of ${head}. ${summary(all)}`);
   setHtml(parts.svg, html`${ticks.map((step) => html`<path class="tick" d="M${x(step)},${TOP - 4}V${TOP}"/>${Math.abs(x(step) - x(position)) > 26 ? html`<text class="tick-text" x="${x(step)}" y="11">${step}</text>` : ""}`)}${
     (state.view.network ? (narrow ? SHORT_NETWORK_ROWS : NETWORK_ROWS) : narrow ? SHORT_ROWS : ROWS).map((name, i) => html`<text class="row-name" x="14" y="${y(i)}">${name}</text><path class="row-line" d="M${left},${y(i)}H${x(head)}"/>`)}<g>${
-    marks(state.marks, 0, position, x, y)}</g><g class="future">${marks(state.marks, position + 1, Infinity, x, y, position)}</g>${head > position ? html`<path class="head-end" d="M${x(head)},${y(0) - 5}V${y(2) + 5}"/>` : ""}<path class="playhead" d="M${x(position)},${TOP - 5}V${height - 3}"/><g transform="translate(${Math.max(20, Math.min(width - 20, x(position)))},8)"><rect class="playhead-flag" x="${-flagWidth(position) / 2}" y="-8" width="${flagWidth(position)}" height="15" rx="2"/><text class="playhead-text">${position}</text></g>`);
+    marks(all, 0, position, x, y)}</g><g class="future">${marks(all, position + 1, Infinity, x, y, position)}</g>${head > position ? html`<path class="head-end" d="M${x(head)},${y(0) - 5}V${y(2) + 5}"/>` : ""}<path class="playhead" d="M${x(position)},${TOP - 5}V${height - 3}"/><g transform="translate(${Math.max(20, Math.min(width - 20, x(position)))},8)"><rect class="playhead-flag" x="${-flagWidth(position) / 2}" y="-8" width="${flagWidth(position)}" height="15" rx="2"/><text class="playhead-text">${position}</text></g>`);
   const { input } = parts;
   input.max = head;
   input.value = position;
   input.setAttribute("aria-valuetext", `step ${position} of ${head}: ${state.last?.say ?? ""}`);
   setHtml(parts.branches, branchesHtml(state));
 }
+
+/** Marks of the invariants that are switched on and do not hold. */
+const violations = ({ invariants, rules }) =>
+  invariants.filter((one) => one.state === "violated").map(({ name, step }) => [step, "violated", rules.find((rule) => rule.name === name)?.title ?? name]);
 
 const flagWidth = (step) => Math.max(26, String(step).length * 7 + 10);
 
@@ -108,6 +113,7 @@ const POINTS = {
   failed: { row: 2, shape: (x, y) => `<path class="mark-failed" d="M${x - 3.5},${y - 3.5}l7,7M${x + 3.5},${y - 3.5}l-7,7"/>` },
   warned: { row: 2, shape: (x, y) => `<path class="mark-warned" d="M${x},${y - 4}L${x + 4},${y + 3.5}H${x - 4}Z"/>` },
   restored: { row: 2, shape: (x, y) => `<path class="mark-restored" d="M${x},${y - 4}V${y + 4}M${x},${y - 4}h4M${x},${y + 4}h4"/>` },
+  violated: { row: 2, shape: (x, y) => `<circle class="mark-violated" cx="${x}" cy="${y}" r="4.6"/><path class="mark-violated-sign" d="M${x},${y - 2.8}V${y + 0.6}M${x},${y + 2}V${y + 2.8}"/>` },
   recorded: { row: 0, shape: (x, y) => `<rect class="bar-done" x="${x - 2}" y="${y - 5}" width="4" height="10"/>` },
   never_occurred: { row: 2, shape: (x, y) => `<circle class="mark-never" cx="${x}" cy="${y}" r="4"/>` },
   inconsistent: { row: 2, shape: (x, y) => `<path class="mark-failed" d="M${x - 3.5},${y - 3.5}l7,7M${x + 3.5},${y - 3.5}l-7,7"/>` },
@@ -131,7 +137,7 @@ function marks(all, from, to, x, y, cut = 0) {
 }
 
 function titleOf(step, kind, text) {
-  const what = { fired: `windows up to ${dayTime(text)} fired`, late: "a record was late", failed: `${text} failed`, warned: `a warning of ${text}`, restored: "restarted", rescaled: "rescaled", recorded: `${text.split("/")[0]} recorded for snapshot ${text.split("/")[1]}`, never_occurred: `what snapshot ${text} recorded never occurred`, inconsistent: `snapshot ${text} is wrong` }[kind];
+  const what = { fired: `windows up to ${dayTime(text)} fired`, late: "a record was late", failed: `${text} failed`, warned: `a warning of ${text}`, restored: "restarted", rescaled: "rescaled", violated: `${text} is violated`, recorded: `${text.split("/")[0]} recorded for snapshot ${text.split("/")[1]}`, never_occurred: `what snapshot ${text} recorded never occurred`, inconsistent: `snapshot ${text} is wrong` }[kind];
   return `step ${step}: ${what}`;
 }
 
@@ -171,6 +177,7 @@ function summary(all) {
     [n("late"), "late record", "late records"],
     [n("snapshot_completed"), "snapshot completed", "snapshots completed"],
     [n("failed"), "failure", "failures"],
+    [n("violated"), "invariant violated", "invariants violated"],
   ].filter(([k]) => k).map(([k, one, many]) => count(k, one, many)).join(", ");
 }
 

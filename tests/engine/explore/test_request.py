@@ -99,6 +99,30 @@ def test_a_violation_opens_as_a_run(way):
         right.step(len(outcome["trace"]))
 
 
+def test_a_search_goes_on_from_where_a_run_stands():
+    """What came before costs no budget, is no part of the trace, and leads to it."""
+    wrong = MUTANTS["snapshot-after-emit"].make
+    run = Recording(ONE, MANUAL, 0, (), runtime=wrong)
+    run.apply({"kind": "checkpoint"})
+    run.act(run.possible()[-1]["id"])
+    before = run.log
+    data = {**JOB, "commands": ONCE[1:], "mutant": "snapshot-after-emit"}
+    outcome = explore(Request.from_data(data), ONE, before=before)
+    assert outcome["result"] == "violated"
+    assert ["command", {"kind": "checkpoint"}] not in outcome["trace"]
+    whole = Recording(ONE, MANUAL, 0, [*before, *outcome["trace"]], runtime=wrong)
+    whole.seek(whole.head)
+    assert INVARIANTS["exactly-once"].make(ONE).broken(whole) == outcome["sentence"]
+
+
+def test_walks_have_a_seed_of_their_own():
+    walks = {**JOB, "way": "random walks", "walks": 20, "depth": 30, "seed": 1}
+    told = [asked({**walks, "walk_seed": seed}, ONE)["counts"] for seed in (1, 1, 2)]
+    assert told[0] == told[1] == asked(walks, ONE)["counts"] != told[2]
+    with pytest.raises(LearnerMistake, match="walk_seed cannot be"):
+        Request.from_data({**walks, "walk_seed": -1})
+
+
 def test_the_three_results_of_a_job():
     small = {**JOB, "commands": ONCE[:1]}
     exhausted = asked({**small, "way": "depth first"}, ONE)

@@ -12,6 +12,7 @@ from django.core.management import BaseCommand, CommandError
 from engine.events import CATALOGUE as EVENTS
 from engine.events import Element, Message
 from engine.processes.events import CATALOGUE as NETWORK_EVENTS
+from streamlab.explorations import messages as explorations
 from streamlab.runs import consumers, errors, live, messages, outbox, protocol
 
 PATH = settings.BASE_DIR / "docs" / "protocol.md"
@@ -77,6 +78,12 @@ future takes next. `impossible` adds `reason: {code, sentence, about: [channel i
 possible now, and with what. In a network `message: {tokens, marker}` says what moves, and there are no commands.
 """
 
+EXPLORATIONS = """## Explorations
+
+A search over all interleavings has a websocket of its own, `/ws/explorations/<id>/`. It has no `hello`: the server sends
+`exploration` at once, and again whenever it changes. Only its owner may look. A client sends `stop` or `ping`.
+"""
+
 
 class Command(BaseCommand):
     help = "Write docs/protocol.md."
@@ -118,6 +125,15 @@ def sections() -> Iterator[str]:
     yield from table(["event", "fields", "what happened"], map(event_row, NETWORK_EVENTS))
     for part in (Element, Message):
         yield f"`{part.__name__.lower()}`: {sentence(part)} Fields: {typed_fields(part)}.\n"
+    yield EXPLORATIONS
+    stop = explorations.MESSAGES["stop"]
+    yield f"### {stop.name}\n"
+    yield stop.meaning + "\n"
+    yield from fields_table(stop)
+    for answer in explorations.ANSWERS:
+        yield f"### {answer.name}\n"
+        yield answer.meaning + "\n"
+        yield from table(["field", "holds"], ([f"`{n}`", t] for n, t in answer.fields.items()))
     yield "## Errors\n"
     yield (
         "Each has `code`, `sentence`, `place` and `mend`. Errors of the engine (a choice that is not possible, a job that is\n"
@@ -142,7 +158,11 @@ def sections() -> Iterator[str]:
     yield from rows(messages.NEW_RUN)
     yield "`POST /runs/<run>/share/` answers `{url}`, a link that opens a copy at that step:\n"
     yield from rows(messages.NEW_LINK)
-    yield "`POST /s/<token>/copy/` makes that copy for the visitor and answers `{run, url}`."
+    yield "`POST /s/<token>/copy/` makes that copy for the visitor and answers `{run, url}`.\n"
+    yield "`GET /explorations/?lab=<lab>` answers `{offer, latest}`: what can be asked, and the visitor's last exploration of the lab.\n"
+    yield "`POST /explorations/` starts one and answers it, in the form of the message `exploration`:\n"
+    yield from rows(explorations.NEW_EXPLORATION)
+    yield "`POST /explorations/<id>/run/` opens the violation as a run and answers `{run, url}`."
 
 
 def fields_table(message: messages.Message) -> Iterator[str]:
