@@ -16,6 +16,10 @@ import signal
 import socket
 import struct
 from collections.abc import Callable
+from contextlib import suppress
+
+with suppress(ImportError):  # Windows has none, and reads the tables alone
+    import resource
 
 PR_SET_PDEATHSIG, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 22, 24, 38
 LANDLOCK_CREATE_RULESET, LANDLOCK_RESTRICT_SELF = 444, 446
@@ -102,8 +106,6 @@ def die_with_parent() -> None:
 
 def set_limits(memory: int, cpu: int) -> None:
     """memory: bytes of address space. cpu: seconds, after which the kernel kills the process."""
-    import resource  # Windows has none, and imports this module for its tables alone
-
     limits = {
         resource.RLIMIT_AS: memory,
         resource.RLIMIT_CPU: cpu,
@@ -208,8 +210,6 @@ def _child() -> None:
 
 def failing_canaries() -> list[str]:
     """What is possible that must not be. Tried before the student's code, in every process."""
-    import resource
-
     trace = _libc().ptrace
     attempts: dict[str, Callable[[], object]] = {
         "opening a socket": socket.socket,

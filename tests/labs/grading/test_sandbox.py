@@ -48,7 +48,7 @@ def test_an_exception_is_told_with_its_line() -> None:
     ("weakened", "found"),
     [
         ("locks.allow_only_computing = lambda: None", "opening a socket"),
-        ("locks.set_limits = locks.allow_only_computing = lambda *_: None", "sandbox d"),
+        ("locks.set_limits = locks.allow_only_computing = lambda *_: None", "starting a process"),
         ("locks.lock = lambda memory, cpu: None", "did not start"),  # a canary ran /bin/true
         ("locks.forbid_files = lambda: 1 / 0", "did not start"),
     ],
