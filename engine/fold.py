@@ -18,6 +18,12 @@ KEPT_RESULTS = 20
 """How many checkpoints, and results of a sink, the picture shows; older ones are left out of it."""
 
 
+def dispensable(checkpoints: dict[Any, Picture]) -> Any:
+    """Which checkpoint is left out of the picture for a new one: the oldest that is over. One in progress stays."""
+    over = [number for number, entry in checkpoints.items() if entry["status"] != "triggered"]
+    return min(over, key=int)
+
+
 def waiting_part() -> dict[str, Any]:
     """What is shown of a subtask's part of a checkpoint before anything has come of it.
 
@@ -157,7 +163,7 @@ def _result_written(picture: Picture, event: e.ResultWritten) -> None:
 def _checkpoint_triggered(picture: Picture, event: e.CheckpointTriggered) -> None:
     checkpoints = picture["checkpoints"]
     if len(checkpoints) >= KEPT_CHECKPOINTS:
-        del checkpoints[min(checkpoints, key=int)]
+        del checkpoints[dispensable(checkpoints)]
     checkpoints[str(event.checkpoint)] = {
         "kind": event.kind,
         "status": "triggered",
@@ -279,7 +285,7 @@ def _snapshot_acknowledged(picture: Picture, event: e.SnapshotAcknowledged) -> N
 def _checkpoint_completed(picture: Picture, event: e.CheckpointCompleted) -> None:
     entry = picture["checkpoints"][str(event.checkpoint)]
     entry.update(status="completed", ended=picture["step"], bytes=event.bytes)
-    picture["last_completed"] = event.checkpoint
+    picture["last_completed"] = max(event.checkpoint, picture["last_completed"] or 0)
 
 
 def _checkpoint_aborted(picture: Picture, event: e.CheckpointAborted) -> None:

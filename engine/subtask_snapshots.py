@@ -56,7 +56,8 @@ class SubtaskSnapshots:
 
     awaited: on how many inputs a barrier has to come before the copy; those of a loop that come back are none of them.
     parts: those of its parts that are not acknowledged yet, oldest first.
-    given_up: the newest checkpoint that the coordinator has given up, as far as this subtask knows.
+    seen: the newest checkpoint of which a message, a barrier or a cancellation has come here, 0 for none.
+    given_up: those behind `seen` that the coordinator is known to have given up.
     refused: whether the storage refuses the next part.
     """
 
@@ -70,7 +71,8 @@ class SubtaskSnapshots:
         self.may_overtake = settings.scheme == UNALIGNED
         self.upload_bytes = settings.upload_bytes
         self.parts: list[SnapshotInProgress] = []
-        self.given_up = 0
+        self.seen = 0
+        self.given_up: frozenset[int] = NOTHING
         self.refused = False
 
     def _emit(self, event: Any) -> None:
@@ -93,6 +95,9 @@ class SubtaskSnapshots:
         channel = subtask.inputs[index]
         self._emit(BarrierArrived(subtask.id, channel.name, checkpoint))
         self.host.coordinator.barrier_arrived(subtask.id, checkpoint, self.awaited)
+        if self._was_given_up(checkpoint):
+            self.carry_out(self.decider(checkpoint).cancel(checkpoint))
+            return
         if index in subtask.feedback:
             self._barrier_came_back(index, checkpoint)
             return
@@ -208,7 +213,8 @@ class SubtaskSnapshots:
 
     def start(self, checkpoint: int, unaligned: bool, forward: bool = True) -> None:
         """The coordinator asks for a part: of a source, or of any subtask where nothing is in flight."""
-        if checkpoint <= self.given_up:
+        if self._was_given_up(checkpoint):
+            self.subtask.output.broadcast((CANCEL, checkpoint))
             return
         self.take(checkpoint, unaligned, forward=forward)
         part = self._in_progress(checkpoint)
@@ -325,21 +331,31 @@ class SubtaskSnapshots:
 
     def cancel_arrived(self, checkpoint: int) -> None:
         """A sender has given a checkpoint up, and says so in a channel."""
+        self._was_given_up(checkpoint)
         self.carry_out(self.decider(checkpoint).cancel(checkpoint))
 
     def abort(self, checkpoint: int) -> None:
-        """The coordinator has given a checkpoint up: drop its part, and tell those below who still wait for barriers."""
-        known = checkpoint <= self.given_up
-        self.given_up = max(self.given_up, checkpoint)
-        decisions = self.decider(checkpoint).cancel(checkpoint) if self.subtask.inputs else []
+        """The coordinator has given a checkpoint up: drop its part, and wait no more for its barriers.
+
+        Where nothing of it has come yet, it is given up when something does: those below hear of checkpoints in order.
+        """
         part = self._in_progress(checkpoint)
-        if decisions:
-            self.carry_out(decisions)
+        if checkpoint > self.seen:
+            self.given_up |= {checkpoint}
+        elif self.decider(checkpoint).collects(checkpoint):
+            self.carry_out(self.decider(checkpoint).cancel(checkpoint))
         elif part is not None:
             self._drop(part)
             self._dropped(checkpoint, DECLINED_ON_CANCELLATION)
-        if not self.subtask.inputs and not known:
-            self.subtask.output.broadcast((CANCEL, checkpoint))
+
+    def _was_given_up(self, checkpoint: int) -> bool:
+        """Something of a checkpoint has come: whether the coordinator has given it up before."""
+        known = checkpoint in self.given_up
+        if checkpoint > self.seen:
+            self.seen = checkpoint
+            if self.given_up:
+                self.given_up = frozenset(one for one in self.given_up if one > checkpoint)
+        return known
 
     def _drop(self, part: SnapshotInProgress) -> None:
         self.parts.remove(part)
@@ -375,6 +391,7 @@ class SubtaskSnapshots:
         if self.tracker is not None:
             self.tracker.reset()
         self.parts.clear()
+        self.record()
 
     # Stepping back
 
@@ -382,13 +399,14 @@ class SubtaskSnapshots:
         return (
             self.handler.keyframe(),
             None if self.tracker is None else self.tracker.keyframe(),
+            self.seen,
             self.given_up,
             self.refused,
             tuple(part.keyframe() for part in self.parts),
         )
 
     def rewind(self, frame: Any) -> None:
-        handler, tracker, self.given_up, self.refused, parts = frame
+        handler, tracker, self.seen, self.given_up, self.refused, parts = frame
         self.handler.rewind(handler)
         if self.tracker is not None:
             self.tracker.rewind(tracker)

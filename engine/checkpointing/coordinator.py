@@ -24,7 +24,7 @@ from engine.events import (
     SnapshotAcknowledged,
     SnapshotDeclined,
 )
-from engine.fold import KEPT_CHECKPOINTS, waiting_part
+from engine.fold import KEPT_CHECKPOINTS, dispensable, waiting_part
 from engine.state.sizes import estimated_bytes
 from engine.trace import Trace
 
@@ -91,7 +91,7 @@ class Coordinator:
         self.trace.mark("checkpoint_triggered", str(checkpoint))
         self._emit(CheckpointTriggered(checkpoint, kind, tuple(subtasks)))
         if len(self.shown) >= KEPT_CHECKPOINTS:
-            del self.shown[min(self.shown)]
+            del self.shown[dispensable(self.shown)]
         self.shown[checkpoint] = {
             "kind": kind,
             "status": "triggered",
@@ -209,8 +209,9 @@ class Coordinator:
         self._emit(CheckpointCompleted(checkpoint, size))
         del self.pending[checkpoint]
         self.failures = 0
-        for older in [number for number in self.pending if number < checkpoint]:
-            self.abort(older, SUBSUMED)
+        for older in list(self.pending.values()):
+            if older.checkpoint < checkpoint and older.kind != SAVEPOINT:
+                self.abort(older.checkpoint, SUBSUMED)
 
     def abort(self, checkpoint: int, failure: str, reason: str = "") -> None:
         """Give up a checkpoint in progress, for a reason of `failure_reasons`; `reason` tells it in other words."""

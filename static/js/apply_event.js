@@ -129,7 +129,8 @@ const FOLDS = {
     });
     const checkpoints = draft.at("checkpoints");
     const kept = Object.keys(checkpoints);
-    if (kept.length >= CHECKPOINTS_KEPT) delete checkpoints[kept.reduce((a, b) => (Number(a) < Number(b) ? a : b))];
+    const over = kept.filter((number) => checkpoints[number].status !== "triggered");
+    if (kept.length >= CHECKPOINTS_KEPT) delete checkpoints[over.reduce((a, b) => (Number(a) < Number(b) ? a : b))];
     checkpoints[checkpoint] = {
       kind, status: "triggered", failure: "", reason: "", triggered: draft.view.step, ended: null, bytes: 0,
       subtasks: Object.fromEntries(subtasks.map((id) => [id, part()])),
@@ -204,7 +205,7 @@ const FOLDS = {
   },
   CheckpointCompleted(draft, { checkpoint, bytes }) {
     Object.assign(draft.at("checkpoints", checkpoint), { status: "completed", ended: draft.view.step, bytes });
-    draft.view.last_completed = checkpoint;
+    draft.view.last_completed = Math.max(checkpoint, draft.view.last_completed ?? 0);
   },
   CheckpointAborted(draft, { checkpoint, failure, reason }) {
     Object.assign(draft.at("checkpoints", checkpoint), { status: "aborted", failure, reason, ended: draft.view.step });
