@@ -20,8 +20,9 @@ from typing import Any, TextIO
 from engine.errors import EngineBug, ImpossibleAction, LearnerMistake, StreamLabError
 from engine.explore.request import Request, explore
 from engine.explore.results import Counts
+from engine.explore.search import Subject
 from engine.log import LogEntry
-from engine.narration import narrate_step
+from labs.networks import read_lab_network
 from labs.spec import LabSpec, load_lab
 from streamlab.runs import recordings
 
@@ -92,15 +93,22 @@ class Child:
     def outcome(self, asked: dict[str, Any]) -> dict[str, Any]:
         request = Request.from_data(asked["request"])
         lab = load_lab(Path(asked["folder"]))
-        check_commands(request, lab, asked["parameters"])
+        subject = subject_of(request, lab, asked["parameters"])
         before = choices(asked, request, lab)
-        factory = recordings.graph_factory(lab, asked["parameters"])
-        outcome = explore(request, factory, self.progress, before)
+        outcome = explore(request, subject, self.progress, before)
         if outcome["bound"] == "stopped":
             outcome["bound"] = self.stopping
         del outcome["request"]
         outcome["steps"] = narrated(asked, request, lab, outcome["trace"])
         return outcome
+
+
+def subject_of(request: Request, lab: LabSpec, parameters: dict[str, Any]) -> Subject:
+    """What is searched. Raises LearnerMistake or InvalidJob."""
+    if lab.kind == "network":
+        return read_lab_network(lab, parameters)
+    check_commands(request, lab, parameters)
+    return recordings.graph_factory(lab, parameters)
 
 
 def check_commands(request: Request, lab: LabSpec, parameters: dict[str, Any]) -> None:
@@ -121,8 +129,8 @@ def check_commands(request: Request, lab: LabSpec, parameters: dict[str, Any]) -
 
 def opened(
     asked: dict[str, Any], request: Request, lab: LabSpec, log: list[LogEntry]
-) -> recordings.Recording:
-    recording = recordings.open_recording(
+) -> recordings.AnyRecording:
+    return recordings.open_recording(
         lab=lab,
         parameters=asked["parameters"],
         policy=asked["policy"],
@@ -131,7 +139,6 @@ def opened(
         mutant=request.mutant,
         log=log,
     )
-    return recordings.of_job(recording)
 
 
 def choices(asked: dict[str, Any], request: Request, lab: LabSpec) -> list[LogEntry]:
@@ -163,7 +170,7 @@ def narrated(
     recording.seek(asked["step"])
     times = recordings.times_of(lab)
     return [
-        {"action": step.action, "say": narrate_step(step, times)}
+        {"action": step.action, "say": recording.narrate(step, times)}
         for step in recording.step(len(trace), events=True)
     ]
 
