@@ -93,7 +93,7 @@ class Child:
     def outcome(self, asked: dict[str, Any]) -> dict[str, Any]:
         request = Request.from_data(asked["request"])
         lab = load_lab(Path(asked["folder"]))
-        subject = subject_of(request, lab, asked["parameters"])
+        subject = subject_of(lab, asked["parameters"])
         before = choices(asked, request, lab)
         outcome = explore(request, subject, self.progress, before)
         if outcome["bound"] == "stopped":
@@ -103,28 +103,11 @@ class Child:
         return outcome
 
 
-def subject_of(request: Request, lab: LabSpec, parameters: dict[str, Any]) -> Subject:
-    """What is searched. Raises LearnerMistake or InvalidJob."""
+def subject_of(lab: LabSpec, parameters: dict[str, Any]) -> Subject:
+    """What is searched. Raises InvalidJob."""
     if lab.kind == "network":
         return read_lab_network(lab, parameters)
-    check_commands(request, lab, parameters)
     return recordings.graph_factory(lab, parameters)
-
-
-def check_commands(request: Request, lab: LabSpec, parameters: dict[str, Any]) -> None:
-    """A command that names no operator of the job would never be possible, and nobody would be told."""
-    job = recordings.graph_factory(lab, parameters)()
-    known = [vertex.id for vertex in job.vertices]
-    for command, _ in request.commands:
-        subtask, operator = getattr(command, "subtask", ""), getattr(command, "operator", "")
-        named = operator or subtask.partition("[")[0]
-        if named and named not in known:
-            raise LearnerMistake(
-                "unknown_operator",
-                f"This job has no operator {named}.",
-                place="commands",
-                mend=f"Choose one of {', '.join(known)}.",
-            )
 
 
 def opened(
