@@ -40,6 +40,7 @@ from engine.events import (
     SnapshotUploaded,
     UploadRefused,
 )
+from engine.fold import drop_part
 from engine.graph.checkpoint_settings import AT_LEAST_ONCE, UNALIGNED, CheckpointSettings
 from engine.network.channel import Channel, Link
 from engine.network.result_partition import element_id
@@ -191,10 +192,10 @@ class SubtaskSnapshots:
         subtask = self.subtask
         savepoint = self.host.coordinator.is_savepoint(checkpoint)
         state = subtask.operator.savepoint() if savepoint else subtask.operator.snapshot()
-        size = full_bytes(state)
-        self._emit(SnapshotTaken(subtask.id, checkpoint, size, subtask.operator.entries()))
-        self.host.coordinator.snapshot_taken(subtask.id, checkpoint, size)
-        left = written_bytes(state) if self.upload_bytes else 0
+        size, written = full_bytes(state), written_bytes(state)
+        left = written if self.upload_bytes else 0
+        self._emit(SnapshotTaken(subtask.id, checkpoint, size, written, subtask.operator.entries()))
+        self.host.coordinator.snapshot_taken(subtask.id, checkpoint, size, written, left)
         in_channels = unaligned or bool(recording)
         part = SnapshotInProgress(checkpoint, state, left, in_channels)
         part.recording = recording
@@ -248,6 +249,7 @@ class SubtaskSnapshots:
         if entry is not None:
             entry["saved"] += len(names)
             entry["saved_bytes"] += size
+            entry["left"] += size if self.upload_bytes else 0
         if names:
             self._emit(ElementsSaved(self.subtask.id, part.checkpoint, channel.name, names, size))
 
@@ -298,7 +300,7 @@ class SubtaskSnapshots:
             return
         part.left = max(0, part.left - (self.upload_bytes or 0))
         status = "uploading" if part.left else "uploaded"
-        self._show(checkpoint, status=status, uploaded=self.host.trace.step + 1)
+        self._show(checkpoint, status=status, uploaded=self.host.trace.step + 1, left=part.left)
         self._emit(SnapshotUploaded(self.subtask.id, checkpoint, part.left))
         self._settle(part)
 
@@ -326,7 +328,9 @@ class SubtaskSnapshots:
         self.host.message_sent(subtask, "decline")
 
     def _dropped(self, checkpoint: int, reason: str) -> None:
-        self._show(checkpoint, status="dropped")
+        entry = self.host.coordinator.entry(self.subtask.id, checkpoint)
+        if entry is not None:
+            drop_part(entry, self.host.trace.step + 1, reason)
         self._emit(SnapshotDropped(self.subtask.id, checkpoint, reason))
 
     def cancel_arrived(self, checkpoint: int) -> None:

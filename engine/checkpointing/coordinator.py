@@ -25,7 +25,7 @@ from engine.events import (
     SnapshotDeclined,
 )
 from engine.fold import KEPT_CHECKPOINTS, dispensable, waiting_part
-from engine.state.sizes import estimated_bytes
+from engine.state.sizes import estimated_bytes, full_bytes, written_bytes
 from engine.trace import Trace
 
 COORDINATOR = "coordinator"
@@ -100,6 +100,7 @@ class Coordinator:
             "triggered": self.trace.step + 1,
             "ended": None,
             "bytes": 0,
+            "written": 0,
             "subtasks": {subtask: waiting_part() for subtask in subtasks},
         }
         return checkpoint
@@ -150,10 +151,13 @@ class Coordinator:
             if awaited > 1:
                 entry["status"] = "aligning"
 
-    def snapshot_taken(self, subtask: str, checkpoint: int, size: int) -> None:
+    def snapshot_taken(
+        self, subtask: str, checkpoint: int, size: int, written: int, left: int
+    ) -> None:
         entry = self.entry(subtask, checkpoint)
         if entry is not None:
-            entry.update(status="snapshotted", snapshot=self.trace.step + 1, bytes=size)
+            now = self.trace.step + 1
+            entry.update(status="snapshotted", snapshot=now, bytes=size, written=written, left=left)
 
     def entry(self, subtask: str, checkpoint: int) -> dict[str, Any] | None:
         """What is shown of a subtask's part, or None where the checkpoint is no longer shown."""
@@ -203,10 +207,16 @@ class Coordinator:
         }
         checkpoint = pending.checkpoint
         size = sum(map(part_bytes, pending.parts.values()))
+        shared = sum(
+            full_bytes(part.state) - written_bytes(part.state) for part in pending.parts.values()
+        )
+        written = size - shared
         self.storage.store(Completed(checkpoint, pending.kind, by_operator, size, in_flight))
-        self.shown[checkpoint].update(status="completed", ended=self.trace.step + 1, bytes=size)
+        self.shown[checkpoint].update(
+            status="completed", ended=self.trace.step + 1, bytes=size, written=written
+        )
         self.trace.mark("checkpoint_completed", str(checkpoint))
-        self._emit(CheckpointCompleted(checkpoint, size))
+        self._emit(CheckpointCompleted(checkpoint, size, written))
         del self.pending[checkpoint]
         self.failures = 0
         for older in list(self.pending.values()):
@@ -250,7 +260,7 @@ class Coordinator:
 
 def part_bytes(part: Snapshot) -> int:
     """Bytes of a subtask's part: its state and what was in flight."""
-    return estimated_bytes(part.state) + sum(
+    return full_bytes(part.state) + sum(
         estimated_bytes(element[1:])
         for side in (part.inputs, part.outputs)
         for elements in side.values()

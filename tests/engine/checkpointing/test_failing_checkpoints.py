@@ -101,9 +101,13 @@ def test_a_snapshot_that_the_storage_refuses_gives_the_checkpoint_up():
         recording.apply(REFUSE)
     recording.apply(CHECKPOINT)
     act(recording, "trigger:source[0]", "trigger:source[1]", f"take:{A}", f"take:{B}")
-    assert part_of(recording, "count[0]")["status"] == "dropped"
+    part = part_of(recording, "count[0]")
+    dropped = recording.view()["step"]
+    assert (part["status"], part["dropped"], part["reason"]) == (
+        "dropped", dropped, ASYNC_EXCEPTION,
+    )  # fmt: skip
     act(recording, "ack:count[0]")
-    assert part_of(recording, "count[0]")["status"] == "declined"
+    assert part_of(recording, "count[0]") == part | {"status": "declined"}
     found = checkpoint_of(recording)
     assert (found["status"], found["failure"]) == ("aborted", ASYNC_EXCEPTION)
     assert found["reason"] == "the storage refused a snapshot of count[0]"
@@ -269,6 +273,7 @@ def test_an_upload_takes_steps_while_the_state_goes_on():
     assert counts(recording) == {"k": 2}
     uploads = 0
     while "upload:count[0]" in possible(recording):
+        assert part_of(recording, "count[0]")["left"] == size - 5 * uploads
         act(recording, "upload:count[0]")
         uploads += 1
     assert uploads == -(-size // 5)
