@@ -175,6 +175,14 @@ def run_adopt(*, visitor: str, user_id: int) -> int:
     return Run.objects.filter(visitor=visitor, user=None).update(user_id=user_id, expires=None)
 
 
+def runs_delete(*, user_id: int) -> int:
+    """Every run of an account, with its log and links; returns their number."""
+    runs = Run.objects.filter(user_id=user_id)
+    count = runs.count()
+    runs.delete()
+    return count
+
+
 def share_create(*, run: Run, step: int) -> ShareLink:
     """Raises RunError outside."""
     if step > run.head:
