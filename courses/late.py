@@ -54,10 +54,10 @@ class LatePolicy:
             return "Late work counts in full."
         parts = []
         if self.at_once:
-            parts.append(f"{self.at_once} % at once")
+            parts.append(f"{self.at_once} % at once")
         if self.per_day:
-            parts.append(f"{self.per_day} % for each day that has begun")
-        limit = f", at most {self.at_most} %" if self.at_most < 100 else ""
+            parts.append(f"{self.per_day} % for each day that has begun")
+        limit = f", at most {self.at_most} %" if self.at_most < 100 else ""
         grace = f" after {self.grace_minutes} minutes of grace" if self.grace_minutes else ""
         return f"Late work{grace} loses {' and '.join(parts)}{limit}."
 

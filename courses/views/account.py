@@ -132,9 +132,7 @@ def password_link(request: HttpRequest, token: str) -> HttpResponse:
         else:
             signing_in.begin(request, user)
             return done("password", "account")
-    response = show(request, "account/password_link.html", form=form, name=link.user.username)
-    response.headers["Referrer-Policy"] = "no-referrer"
-    return response
+    return show(request, "account/password_link.html", form=form, name=link.user.username)
 
 
 @page_methods

@@ -81,7 +81,7 @@ def test_a_policy_survives_being_stored() -> None:
 def test_sentences() -> None:
     assert LatePolicy().sentence() == "Late work counts in full."
     assert LatePolicy(at_once=10, per_day=5, at_most=50, grace_minutes=5).sentence() == (
-        "Late work after 5 minutes of grace loses 10 % at once and 5 % for each day that has begun, at most 50 %."
+        "Late work after 5 minutes of grace loses 10\u00a0% at once and 5\u00a0% for each day that has begun, at most 50\u00a0%."
     )
 
 
