@@ -1,8 +1,13 @@
-"""Runs of a visitor move into the account, are handed out and deleted with it."""
+"""What runs and accounts have to do with each other.
+
+Runs of a visitor move into the account, are handed out and deleted with it; new runs of a student are of the
+version that the course has published.
+"""
 
 from typing import Any
 
-from courses import adoption, personal_data
+from courses import adoption, personal_data, selectors
+from streamlab.runs import versions
 from streamlab.runs.selectors import runs_of
 from streamlab.runs.services import run_adopt, runs_delete
 
@@ -15,5 +20,11 @@ def delete(user_id: int) -> None:
     runs_delete(user_id=user_id)
 
 
+def published(user_id: int, lab: str) -> str | None:
+    release = selectors.release_of(user_id=user_id, lab=lab)
+    return None if release is None else release.version_id
+
+
+versions.decide_by(published)
 adoption.register(run_adopt)
 personal_data.register("runs", export, delete)

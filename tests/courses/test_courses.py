@@ -2,8 +2,10 @@
 
 import csv
 import io
+import shutil
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +19,10 @@ from courses import roster, selectors, services
 from courses.errors import CATALOGUE, CourseError
 from courses.late import Earned, LatePolicy
 from courses.models import ALPHABET, Course, Enrolment, Release, new_join_code
-from streamlab.runs.models import Bundle
+from labs.catalog import find_lab
+from labs.spec import load_lab
+from streamlab.runs.bundles import bundle_archive
+from streamlab.runs.models import Bundle, Run
 from tests.courses.conftest import LAB, ScoresInMemory, World, release_fields
 
 pytestmark = pytest.mark.django_db
@@ -222,6 +227,41 @@ def test_students_see_the_version_that_was_published(world: World, monkeypatch: 
 
 def older_bundle() -> Any:
     return Bundle.objects.create(digest="0" * 64, lab=LAB, archive=b"")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_published_version_is_what_a_students_new_runs_are_of(
+    world: World, tmp_path: Path
+) -> None:
+    """Others, its instructor too, get the lab as its folder is now; a run that has begun keeps its version."""
+    lab = find_lab(LAB)
+    assert lab is not None
+    folder = tmp_path / LAB
+    shutil.copytree(lab.folder, folder)
+    text = (folder / "lab.toml").read_text()
+    (folder / "lab.toml").write_text(text.replace(lab.title, "Flights of last year"))
+    older = bundle_archive(lab=load_lab(folder))
+    Release.objects.update(version=older)
+
+    def opened(name: str | None) -> str:
+        return world.client(name).get(f"/labs/{LAB}/").content.decode()
+
+    assert "Flights of last year" in opened("sam")
+    for name in (None, "ines", "olga"):
+        assert "Flights of last year" not in opened(name)
+    made = {
+        name: Run.objects.get(
+            pk=world.client(name)
+            .post(f"/labs/{LAB}/runs/", "{}", content_type="application/json")
+            .json()["run"]
+        )
+        for name in ("sam", "olga")
+    }
+    assert made["sam"].bundle_id == older.pk
+    assert made["olga"].bundle_id == lab.digest
+    services.release_publish(release=world.release)
+    assert "Flights of last year" in opened("sam")  # the run goes on as it began
+    assert "Flights of last year" not in opened("sue")
 
 
 def test_the_release_that_a_student_meets(world: World) -> None:
