@@ -453,6 +453,13 @@ class SubtaskFinished(NamedTuple):
     subtask: str
 
 
+class LoopEmptied(NamedTuple):
+    """The head of a loop knows that nothing is left in it, after so many laps without a record, and sent the end of input."""
+
+    subtask: str
+    laps: int
+
+
 class RescaleRequested(NamedTuple):
     """An operator is to get another parallelism by a restart from a checkpoint, or from the beginning (None)."""
 

@@ -188,7 +188,8 @@ def _barrier_arrived(picture: Picture, event: e.BarrierArrived) -> None:
     part = _part(picture, event.checkpoint, event.subtask)
     if part is not None and part["first_barrier"] is None:
         part["first_barrier"] = picture["step"]
-        if len(picture["subtasks"][event.subtask]["inputs"]) > 1:
+        inputs = picture["subtasks"][event.subtask]["inputs"]
+        if sum("feedback" not in picture["channels"][name] for name in inputs) > 1:
             part["status"] = "aligning"
 
 
@@ -366,6 +367,7 @@ _RULES: dict[type[Any], Callable[[Picture, Any], None]] = {
     e.SubtaskFailed: _subtask_failed,
     e.JobStateChanged: _job_state_changed,
     e.SubtaskFinished: _subtask_finished,
+    e.LoopEmptied: _nothing,
     e.RescaleRequested: _nothing,
     e.RescaleAborted: _nothing,
     e.Restored: _nothing,

@@ -8,7 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from engine.checkpointing.completed import SAVEPOINT
-from engine.checkpointing.failure_reasons import COUNTED, EXPIRED, FINALIZE, REASONS
+from engine.checkpointing.failure_reasons import (
+    COUNTED,
+    EXPIRED,
+    FINALIZE,
+    LOOP_NOT_DRAINED,
+    REASONS,
+)
 from engine.deployment import Slot
 from engine.elements import MAX_TIMESTAMP
 from engine.errors import InvalidJob
@@ -27,11 +33,15 @@ ANSWERS = ("acknowledge", "decline")
 STOPPED = "stopped"
 DRAINED = "drained"
 
+PATIENCE = 10_000
+"""How many elements may come back in loops while the channels drain: one that never runs empty must not hang the job."""
+
 
 class JobSnapshots:
     """Everything that happens to the checkpoints of one runtime.
 
     paused: stop-the-world: the checkpoint for which the sources pause, or None. drained: whether the channels are empty.
+    patience: how many more elements may come back in loops until then.
     wanted: whether a periodic checkpoint is due and waits for room. ended: when the last checkpoint ended (microseconds).
     stop: how the job ends with the savepoint in progress, or "" where it goes on.
     """
@@ -42,6 +52,7 @@ class JobSnapshots:
         self.coordinator = runtime.coordinator
         self.paused: int | None = None
         self.drained = False
+        self.patience = PATIENCE
         self.wanted = False
         self.ended = 0
         self.stop = ""
@@ -240,7 +251,7 @@ class JobSnapshots:
 
     def _pause(self, checkpoint: int) -> None:
         deployment = self.runtime.deployment
-        self.paused, self.drained = checkpoint, False
+        self.paused, self.drained, self.patience = checkpoint, False, PATIENCE
         for source in deployment.sources():
             self.runtime.readiness.blocked |= deployment.inputs(source.id)
         self._emit(SourcesPaused(checkpoint))
@@ -253,7 +264,15 @@ class JobSnapshots:
         draining = self.paused is not None and not self.drained
         for channel in self.runtime.deployment.channels.values():
             taker = plain[channel.slot]
-            takers[channel.slot] = draining_taker(taker, self) if draining and taker else taker
+            takers[channel.slot] = taker
+            if draining and taker:
+                takers[channel.slot] = draining_taker(taker, self, channel.feedback)
+
+    def came_back(self, elements: int) -> None:
+        """So many elements have come back in a loop while the channels drain."""
+        self.patience -= elements
+        if not self.patience and self.paused is not None:
+            self.abort(self.paused, LOOP_NOT_DRAINED)
 
     def maybe_drained(self) -> None:
         """Tell every subtask to copy its state, where nothing is in flight any more."""
@@ -287,11 +306,11 @@ class JobSnapshots:
     # Stepping back
 
     def keyframe(self) -> Any:
-        return self.paused, self.drained, self.wanted, self.ended, self.stop
+        return self.paused, self.drained, self.patience, self.wanted, self.ended, self.stop
 
     def rewind(self, frame: Any) -> None:
         """Take over a keyframe, after the subtasks have taken over theirs."""
         draining = self.paused is not None and not self.drained
-        self.paused, self.drained, self.wanted, self.ended, self.stop = frame
+        self.paused, self.drained, self.patience, self.wanted, self.ended, self.stop = frame
         if draining or self.paused is not None:
             self.watch_drain()

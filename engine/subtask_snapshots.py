@@ -40,7 +40,7 @@ from engine.events import (
     SnapshotUploaded,
     UploadRefused,
 )
-from engine.graph.checkpoint_settings import AT_LEAST_ONCE, CheckpointSettings
+from engine.graph.checkpoint_settings import AT_LEAST_ONCE, UNALIGNED, CheckpointSettings
 from engine.network.channel import Channel, Link
 from engine.network.result_partition import element_id
 from engine.state.sizes import full_bytes, written_bytes
@@ -54,17 +54,20 @@ NOTHING: frozenset[int] = frozenset()
 class SubtaskSnapshots:
     """The checkpoints of one subtask.
 
+    awaited: on how many inputs a barrier has to come before the copy; those of a loop that come back are none of them.
     parts: those of its parts that are not acknowledged yet, oldest first.
     given_up: the newest checkpoint that the coordinator has given up, as far as this subtask knows.
     refused: whether the storage refuses the next part.
     """
 
     def __init__(self, subtask: Subtask, settings: CheckpointSettings) -> None:
-        inputs = len(subtask.inputs)
         self.subtask = subtask
         self.host = subtask.host
-        self.handler = BarrierHandler(inputs)
-        self.tracker = BarrierTracker(inputs) if settings.scheme == AT_LEAST_ONCE else None
+        self.awaited = len(subtask.inputs) - len(subtask.feedback)
+        self.handler = BarrierHandler(len(subtask.inputs))
+        self.handler.open -= subtask.feedback
+        self.tracker = BarrierTracker(self.awaited) if settings.scheme == AT_LEAST_ONCE else None
+        self.may_overtake = settings.scheme == UNALIGNED
         self.upload_bytes = settings.upload_bytes
         self.parts: list[SnapshotInProgress] = []
         self.given_up = 0
@@ -89,13 +92,30 @@ class SubtaskSnapshots:
         subtask = self.subtask
         channel = subtask.inputs[index]
         self._emit(BarrierArrived(subtask.id, channel.name, checkpoint))
-        self.host.coordinator.barrier_arrived(subtask.id, checkpoint, len(subtask.inputs))
+        self.host.coordinator.barrier_arrived(subtask.id, checkpoint, self.awaited)
+        if index in subtask.feedback:
+            self._barrier_came_back(index, checkpoint)
+            return
         unaligned = overtaken is not None
         self.carry_out(self.decider(checkpoint).barrier(index, checkpoint, unaligned))
         part = self._in_progress(checkpoint)
         if part is not None and part.unaligned:
             if overtaken:
                 self._save(part, part.inputs, channel, overtaken, channel.taken)
+            part.recording -= {index}
+            self.record()
+            self._settle(part)
+
+    def _barrier_came_back(self, index: int, checkpoint: int) -> None:
+        """What comes on this input from now on was sent behind the barrier.
+
+        A barrier that overtakes may enter the loop behind the head, and come back first: then the copy is due at once.
+        """
+        overtakes = self.may_overtake and not self.host.coordinator.is_savepoint(checkpoint)
+        if overtakes and self._in_progress(checkpoint) is None:
+            self.carry_out(self.handler.barrier(index, checkpoint, True))
+        part = self._in_progress(checkpoint)
+        if part is not None:
             part.recording -= {index}
             self.record()
             self._settle(part)
@@ -120,19 +140,20 @@ class SubtaskSnapshots:
         for decision in decisions:
             if isinstance(decision, Trigger):
                 number = decision.checkpoint
-                recording = NOTHING
+                recording = self.subtask.feedback
                 if decision.unaligned and StopChannelState not in kinds:
-                    recording = self.handler.open.difference(self.handler.received)
+                    recording |= self.handler.open
+                recording = recording.difference(self.handler.received)
                 self.take(number, decision.unaligned, recording)
             elif isinstance(decision, Block):
-                if len(self.subtask.inputs) > 1 and Trigger not in kinds:
+                if self.awaited > 1 and Trigger not in kinds:
                     self._block(self.subtask.inputs[decision.input])
             elif isinstance(decision, Resume):
                 released.append(decision.input)
             elif isinstance(decision, Abort):
                 number = decision.checkpoint
                 self._give_up(decision)
-        if released and len(self.subtask.inputs) > 1:
+        if released and self.awaited > 1:
             self._release(number, [self.subtask.inputs[index] for index in released])
 
     def _block(self, channel: Channel) -> None:
@@ -158,7 +179,7 @@ class SubtaskSnapshots:
         recording: frozenset[int] = NOTHING,
         forward: bool = True,
     ) -> None:
-        """Copy the state and forward the barrier. An aligned part is complete with that.
+        """Copy the state and forward the barrier. An aligned part is complete with that, but for the head of a loop.
 
         recording: the inputs whose elements belong to the part until their barriers come.
         """
@@ -169,7 +190,8 @@ class SubtaskSnapshots:
         self._emit(SnapshotTaken(subtask.id, checkpoint, size, subtask.operator.entries()))
         self.host.coordinator.snapshot_taken(subtask.id, checkpoint, size)
         left = written_bytes(state) if self.upload_bytes else 0
-        part = SnapshotInProgress(checkpoint, state, left, unaligned)
+        in_channels = unaligned or bool(recording)
+        part = SnapshotInProgress(checkpoint, state, left, in_channels)
         part.recording = recording
         self.parts.append(part)
         if unaligned:
@@ -180,6 +202,8 @@ class SubtaskSnapshots:
         else:
             if forward:
                 subtask.output.broadcast((BARRIER, checkpoint))
+            if recording:
+                self.record()
             self._settle(part)
 
     def start(self, checkpoint: int, unaligned: bool, forward: bool = True) -> None:

@@ -39,6 +39,7 @@ from engine.explore.wrong_barriers import (
     NoChannelState,
     SnapshotAfterEmit,
 )
+from engine.explore.wrong_loops import AwaitsTheBackEdge, NoLoopLog
 from engine.explore.wrong_valves import HighestWatermark, LatestWatermark, MeanWatermark
 
 
@@ -241,6 +242,18 @@ MUTANTS: dict[str, Mutant] = {
         "Watermark: the mean",
         "A subtask with several inputs takes the mean of their watermarks.",
         MeanWatermark,
+    ),
+    "no-loop-log": Mutant(
+        "job",
+        "No log of the loop",
+        "The head of a loop acknowledges with its copy, without what is on its way back.",
+        NoLoopLog,
+    ),
+    "waits-for-back-edge": Mutant(
+        "job",
+        "Waits for the back edge",
+        "The head of a loop copies its state only after a barrier has come back, which it has not sent.",
+        AwaitsTheBackEdge,
     ),
     "no-channel-state": Mutant(
         "network",

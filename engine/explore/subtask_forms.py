@@ -29,6 +29,7 @@ def subtask_form(subtask: Subtask) -> Hashable:
         tuple(subtask.ended),
         (subtask.watermark, subtask.idle, subtask.finished, subtask.failed, subtask.stopped),
         subtask.snapshots.refused,
+        subtask.loop_end and subtask.loop_end.keyframe(),
     )
 
 

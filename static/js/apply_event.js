@@ -147,7 +147,8 @@ const FOLDS = {
     const part = draft.part(event);
     if (!part || part.first_barrier !== null) return;
     part.first_barrier = draft.view.step;
-    if (Object.keys(draft.view.subtasks[event.subtask].inputs).length > 1) part.status = "aligning";
+    const awaited = Object.keys(draft.view.subtasks[event.subtask].inputs).filter((name) => !draft.view.channels[name].feedback);
+    if (awaited.length > 1) part.status = "aligning";
   },
   InputBlocked(draft, { subtask, input, checkpoint }) {
     draft.at("subtasks", subtask, "inputs", input).blocked = true;
@@ -228,6 +229,7 @@ const FOLDS = {
   SubtaskFinished(draft, { subtask }) {
     draft.subtask(subtask).status = "finished";
   },
+  LoopEmptied: nothing,
   RescaleRequested: nothing,
   RescaleAborted: nothing,
   Restored: nothing,

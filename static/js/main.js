@@ -37,6 +37,7 @@ const boot = JSON.parse(document.getElementById("boot").textContent);
 const byId = (id) => document.getElementById(id);
 const root = document.documentElement;
 const { preview } = boot;
+const SCHEME = "@scheme";
 const isNetwork = boot.lab.kind === "network";
 setTimes({ zone: boot.time_zone_minutes, format: boot.time_format });
 setKeys(Object.keys(boot.keys ?? {}));
@@ -48,6 +49,9 @@ const store = createStore({
   lab: boot.lab,
   urls: boot.urls,
   parameters: boot.parameters.map((one) => ({ ...one, value: boot.values?.[one.name] ?? one.default })),
+  scheme: preview.scheme,
+  schemes: boot.schemes,
+  schemeChosen: SCHEME in (boot.values ?? {}),
   seed: boot.seed,
   runId: boot.run,
   run: null,

@@ -14,6 +14,8 @@ from django.utils import timezone
 from courses import accounts, adoption, mail, rates
 from courses.errors import CourseError
 from courses.models import Account, OneTimeLink
+from streamlab.explorations.models import Exploration
+from streamlab.explorations.selectors import explorations_of
 from streamlab.runs import services as run_services
 from streamlab.runs.models import Run
 from streamlab.runs.selectors import Owner, run_is_of
@@ -114,12 +116,19 @@ def test_practice_moves_into_the_account(world: World, client: Client) -> None:
     answer = client.post("/labs/flights/runs/", "{}", content_type="application/json")
     run_id = json.loads(answer.content)["run"]
     run = Run.objects.get(pk=run_id)
+    exploration = Exploration.objects.create(
+        lab=run.lab, bundle=run.bundle, policy=run.policy, run=run, visitor=run.visitor, request={},
+        holder="", expires=run.expires,
+    )  # fmt: skip
     live = Run.objects.get(pk=run_id)  # as a server that holds it in memory has it
     assert run.expires is not None
     client.post(SIGN_UP, NEW)
     run.refresh_from_db()
     ada = User.objects.get(username="ada")
-    assert (run.user_id, run.expires) == (ada.pk, None)
+    exploration.refresh_from_db()
+    for adopted in (run, exploration):
+        assert (adopted.user_id, adopted.expires) == (ada.pk, None)
+    assert [one["id"] for one in explorations_of(user_id=ada.pk)] == [exploration.pk]
     # On another machine, where the visitor is another.
     assert run_is_of(owner=Owner("another", ada.pk), run=live)
     assert not run_is_of(owner=Owner(run.visitor), run=live)
