@@ -14,6 +14,7 @@ from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from channels.security.websocket import WebsocketDenier  # noqa: E402
 from django.urls import re_path  # noqa: E402
 
+from streamlab.body_limit import BodyLimit  # noqa: E402
 from streamlab.explorations import routing as explorations  # noqa: E402
 from streamlab.runs import routing as runs  # noqa: E402
 from streamlab.websocket_hosts import AllowedHostValidator, SameOriginValidator  # noqa: E402
@@ -22,7 +23,7 @@ elsewhere = re_path(r"", WebsocketDenier.as_asgi())
 
 application = ProtocolTypeRouter(
     {
-        "http": pages,
+        "http": BodyLimit(pages),
         "websocket": AllowedHostValidator(
             SameOriginValidator(
                 AuthMiddlewareStack(
