@@ -75,8 +75,9 @@ class JobSnapshots:
         checkpoint = self.coordinator.trigger(kind, subtasks, self._now)
         if settings.timeout is not None:
             runtime.clock.wake(self._now + settings.timeout * 1000, "expire")
-        if kind != SAVEPOINT and settings.scheme == STOP_THE_WORLD:
+        if not self._has_barriers(checkpoint):
             self._pause(checkpoint)
+            runtime.update_clock_bit()
             return checkpoint
         if kind != SAVEPOINT and settings.aligned_timeout:
             for subtask in subtasks:
@@ -147,17 +148,21 @@ class JobSnapshots:
             self._started(subtask, self.runtime.delivered(slot, ("trigger",))[0].checkpoint)
 
     def _started(self, subtask: Subtask, checkpoint: int) -> None:
-        stops = self.runtime.state == STOPPING
+        stops = self.runtime.state == STOPPING and checkpoint == self.coordinator.newest()
         if stops and self.stop == DRAINED and isinstance(subtask.operator, SourceOperator):
             subtask.operator.raise_watermark(MAX_TIMESTAMP, subtask.out)
             subtask.flush()
         subtask.snapshots.start(
-            checkpoint, self.is_unaligned(checkpoint), forward=self.paused is None
+            checkpoint, self.is_unaligned(checkpoint), forward=self._has_barriers(checkpoint)
         )
         if stops:
             # After the barrier nothing is read, and no watermark follows it.
             subtask.stopped = True
             self.runtime.readiness.blocked |= self.runtime.deployment.inputs(subtask.id)
+
+    def _has_barriers(self, checkpoint: int) -> bool:
+        """Whether a checkpoint is told by barriers, and not by messages while nothing is in flight."""
+        return self.settings.scheme != STOP_THE_WORLD or self.coordinator.is_savepoint(checkpoint)
 
     def _answered(self, slot: Slot, subtask: str) -> None:
         message, part = self.runtime.delivered(slot, ANSWERS)
@@ -174,8 +179,12 @@ class JobSnapshots:
             return
         if complete:
             self._over(checkpoint)
-            if self.runtime.state == STOPPING:
+            if self._stops_with(checkpoint):
                 self._stopped(checkpoint)
+
+    def _stops_with(self, ended: int) -> bool:
+        """Whether the checkpoint that has just ended is the savepoint with which the job stops: none is triggered after it."""
+        return self.runtime.state == STOPPING and ended > (self.coordinator.newest() or 0)
 
     def _stopped(self, savepoint: int) -> None:
         """The savepoint with which the job stops is complete."""
@@ -191,9 +200,9 @@ class JobSnapshots:
         self.coordinator.abort(checkpoint, failure, reason)
         self._tell(list(self.runtime.deployment.subtasks), "abort", checkpoint)
         self._over(checkpoint)
-        if self.runtime.state == STOPPING:
+        if self._stops_with(checkpoint):
             self.runtime.go_on(f"savepoint {checkpoint} was given up: {reason or REASONS[failure]}")
-        if failure in COUNTED:
+        if failure in COUNTED and self.runtime.state in (RUNNING, STOPPING):
             self.coordinator.failures += 1
             if self.coordinator.failures > self.settings.tolerated_failures:
                 failed = self.coordinator.failures
@@ -246,6 +255,7 @@ class JobSnapshots:
         """The job was cancelled, and with it whatever the coordinator had in progress."""
         self.coordinator.drop_messages()
         self.paused, self.drained, self.wanted, self.stop = None, False, False, ""
+        self.watch_drain()
 
     # Stop-the-world
 

@@ -209,6 +209,11 @@ def _restored(event: e.Restored, times: TimeFormat) -> str:
     return f"The job restarted from {source}; the sources went back to their offsets then"
 
 
+def _size(event: e.SnapshotTaken | e.CheckpointCompleted) -> str:
+    new = "" if event.written == event.bytes else f", {event.written} B of it new"
+    return f"{event.bytes} B{new}"
+
+
 _SENTENCES: dict[type[Any], Callable[[Any, TimeFormat], str]] = {
     e.Deployed: lambda v, t: f"Attempt {v.job['attempt']} was deployed",
     e.ClockAdvanced: lambda v, t: f"The clock moved to {on_clock(v.time)}",
@@ -331,12 +336,12 @@ _SENTENCES: dict[type[Any], Callable[[Any, TimeFormat], str]] = {
     ),
     e.SourcesResumed: lambda v, t: f"the sources read again after checkpoint {v.checkpoint}",
     e.SnapshotTaken: lambda v, t: (
-        f"{v.subtask} copied its state for checkpoint {v.checkpoint} ({v.entries} {'entry' if v.entries == 1 else 'entries'}, {v.bytes} B)"
+        f"{v.subtask} copied its state for checkpoint {v.checkpoint} ({v.entries} {'entry' if v.entries == 1 else 'entries'}, {_size(v)})"
     ),
     e.SnapshotAcknowledged: lambda v, t: (
         f"The coordinator has {v.subtask}'s part of checkpoint {v.checkpoint}"
     ),
-    e.CheckpointCompleted: lambda v, t: f"checkpoint {v.checkpoint} is complete ({v.bytes} B)",
+    e.CheckpointCompleted: lambda v, t: f"checkpoint {v.checkpoint} is complete ({_size(v)})",
     e.CheckpointAborted: lambda v, t: (
         f"checkpoint {v.checkpoint} was given up: {v.reason} ({v.failure})"
     ),

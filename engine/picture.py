@@ -52,6 +52,7 @@ def deployed_picture(
         "attempt": runtime.attempt,
         "reason": runtime.reason,
         "scheme": runtime.job.checkpointing.scheme,
+        "upload_bytes": runtime.job.checkpointing.upload_bytes,
         "paused": runtime.snapshots.paused,
     }
     subtasks = {name: _subtask(runtime, subtask) for name, subtask in deployment.subtasks.items()}

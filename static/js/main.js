@@ -118,7 +118,7 @@ const panels = [
 for (const [panel, id] of panels) panel.mount(byId(id), context);
 header = mountHeader(byId("head"), byId("keys"), { ...context, settings });
 const sections = isNetwork
-  ? { snapshots, invariants, log }
+  ? { snapshots, invariants, explorer, log }
   : { time: eventTime, state, checkpoints, spacetime: spaceTime, invariants, explorer, groups: keyGroups, results, log };
 const inspector = createInspector(byId("inspector"), sections, context, {
   read: (id) => (settings.read(`panel-${id}`) ?? (CLOSED_AT_FIRST.has(id) ? "closed" : "open")) !== "closed",
@@ -191,4 +191,4 @@ listen(document, {
 });
 
 if (boot.run !== null) driver.open(boot.run);
-if (!isNetwork) driver.loadExplorations();
+driver.loadExplorations();

@@ -2,7 +2,6 @@
 
 import { axisUnit, bytes, day, list, span, time, timeValue, watermark, watermarkDay, watermarkInWords } from "./format.js";
 
-import { partNotes } from "./snapshots.js";
 
 export { lateAt, trackAt } from "./trail.js";
 
@@ -141,8 +140,8 @@ export function stepFacts(last) {
 
 const ACTING = new Set(["RecordRead", "RecordSkipped", "SplitEnded", "SnapshotTaken", "SnapshotUploaded", "SnapshotDropped", "SnapshotAcknowledged", "SubtaskFailed"]);
 
-/** The checkpoint status of a subtask in a word or two, or null. `trail` knows how much is left to upload, where it is given. */
-export function checkpointStatus(view, id, trail = null) {
+/** The checkpoint status of a subtask in a word or two, or null. */
+export function checkpointStatus(view, id) {
   const live = liveCheckpoint(view);
   const subtask = view.subtasks[id];
   if (!live) return null;
@@ -156,10 +155,7 @@ export function checkpointStatus(view, id, trail = null) {
     case "acknowledged": return { number, kind: "acked", text: "acked" };
     case "dropped":
     case "declined": return { number, kind: "given-up", text: "gave up" };
-    case "uploading": {
-      const left = trail && partNotes(trail, number, id, view.step).left;
-      return { number, kind: "uploading", text: left ? `${bytes(left)} left` : "uploading" };
-    }
+    case "uploading": return { number, kind: "uploading", text: `${bytes(part.left)} left` };
     case "uploaded":
     case "snapshotted":
       if (part.saved && part.complete === null) return { number, kind: "saving", text: `saved ${part.saved}`, short: String(part.saved) };

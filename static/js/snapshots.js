@@ -1,7 +1,7 @@
 // Questions to a view about snapshots: what each subtask's part of a checkpoint went through, and how the job takes them.
 //
-// The picture keeps steps and sizes. Which elements were saved, how much is left to upload, and when and why a part was given
-// up is known from the steps that this page has folded (trail.js), and is left out where it has not seen them.
+// The picture keeps steps, sizes and reasons. Which elements were saved is known from the steps that this page has folded
+// (trail.js), and is left out where it has not seen them.
 
 import { bytes, count, list } from "./format.js";
 
@@ -13,6 +13,7 @@ export const FAILURES = {
   CHECKPOINT_DECLINED_ON_CANCELLATION_BARRIER: "a subtask before it had given the checkpoint up",
   CHECKPOINT_DECLINED_SUBSUMED: "a barrier of a newer checkpoint came before all of its own",
   TASK_FAILURE: "a subtask failed",
+  CHECKPOINT_LOOP_NOT_DRAINED: "a loop went on while the sources paused, and did not run empty",
   FINALIZE_CHECKPOINT_FAILURE: "the checkpoint could not be stored",
 };
 
@@ -22,34 +23,21 @@ export const failureWords = (name) => (FAILURES[name] ? `${FAILURES[name]} (${na
 /** Checkpoints in progress, the oldest first: [[number, checkpoint]]. */
 export const inProgress = (view) => Object.entries(view.checkpoints).filter(([, one]) => one.status === "triggered");
 
-/** What the trail knows of one subtask's part at `step`: {left, droppedAt, reason}, each null where it is unknown. */
-export function partNotes(trail, number, subtask, step) {
-  const known = { left: null, droppedAt: null, reason: null };
-  for (const note of trail.snapshots) {
-    if (note.step > step) break;
-    if (note.checkpoint !== Number(number) || note.subtask !== subtask) continue;
-    if (note.e === "SnapshotUploaded") known.left = note.left;
-    else if (note.e === "SnapshotDropped") Object.assign(known, { droppedAt: note.step, reason: note.reason });
-    else if (note.e === "SnapshotDeclined") known.reason ??= note.reason;
-  }
-  return known;
-}
-
 /** The elements that checkpoints in progress have saved, by id: number of the checkpoint. */
 export function savedElements(view, trail) {
   const saved = new Map();
   const live = new Set(inProgress(view).map(([number]) => Number(number)));
   if (!live.size) return saved;
-  for (const note of trail.snapshots) {
+  for (const note of trail.saved) {
     if (note.step > view.step) break;
-    if (note.e === "ElementsSaved" && live.has(note.checkpoint)) for (const id of note.elements) saved.set(id, note.checkpoint);
+    if (live.has(note.checkpoint)) for (const id of note.elements) saved.set(id, note.checkpoint);
   }
   return saved;
 }
 
 /** What all parts held, saved and copied together. */
 export function totals(checkpoint) {
-  const sum = { held: 0, saved: 0, saved_bytes: 0, bytes: 0 };
+  const sum = { held: 0, saved: 0, saved_bytes: 0, bytes: 0, written: 0 };
   for (const part of Object.values(checkpoint.subtasks)) for (const name of Object.keys(sum)) sum[name] += part[name];
   return sum;
 }
@@ -67,13 +55,12 @@ const OVER = new Set(["dropped", "declined"]);
  * The phases of one part, in order: [{kind, from, to, open, sentence}], from and to as steps. An open phase ends at `now`.
  * kind: waiting, aligning, collecting (as aligning, but nothing waits), copied, channel (state), upload, answer, given-up.
  */
-export function phasesOf(view, number, id, trail) {
+export function phasesOf(view, number, id) {
   const one = view.checkpoints[number];
   const part = within(one, one.subtasks[id]);
-  const notes = partNotes(trail, number, id, view.step);
   const over = OVER.has(part.status);
   const now = one.ended ?? view.step;
-  const end = over ? notes.droppedAt ?? now : now;
+  const end = over ? part.dropped ?? now : now;
   const live = one.status === "triggered" && !over;
   const phases = [];
   const add = (kind, from, to, sentence) => {
@@ -92,34 +79,33 @@ export function phasesOf(view, number, id, trail) {
     else add("aligning", first, part.snapshot, (steps, on, to) => (on ? `${id} aligns its barriers, ${steps} so far` : `${id} aligned its barriers for ${steps}${to === null ? "" : `, until step ${to}`}${held}`));
   }
   if (part.snapshot !== null) {
-    add("copied", part.snapshot, part.snapshot, () => `${id} copied its state in step ${part.snapshot}: ${bytes(part.bytes)}`);
+    add("copied", part.snapshot, part.snapshot, () => `${id} copied its state in step ${part.snapshot}: ${sizeWords(part)}`);
     const gathers = part.complete !== null || part.saved > 0;
     const gathered = `${count(part.saved, "element")}, ${bytes(part.saved_bytes)}`;
     if (gathers && part.complete !== part.snapshot) add("channel", part.snapshot, part.complete, (steps, on, to) => (on ? `${id} saves what it takes until its last barrier comes, ${steps} so far: ${gathered}` : `${id} gathered channel state for ${steps}${to === null ? "" : `, until step ${to}`}: ${gathered}`));
     else if (part.saved) phases.at(-1).sentence += `, and with it what was in flight: ${gathered}`;
     if (part.uploaded !== null) {
       const loading = part.status === "uploading";
-      add("upload", part.snapshot, loading ? null : part.uploaded, (steps, on, to) => (on ? `${id} uploads its part, ${steps} so far${notes.left === null ? "" : `: ${bytes(notes.left)} are left`}` : `${id} uploaded its part in ${steps}${to === null ? "" : `, until step ${to}`}`));
+      add("upload", part.snapshot, loading ? null : part.uploaded, (steps, on, to) => (on ? `${id} uploads its part, ${steps} so far: ${bytes(part.left)} are left` : `${id} uploaded its part in ${steps}${to === null ? "" : `, until step ${to}`}`));
     }
   }
   if (part.acknowledged !== null) {
     const sent = Math.max(first ?? one.triggered, part.snapshot ?? 0, part.complete ?? 0, part.uploaded ?? 0);
     add("answer", sent, part.acknowledged, (steps, _, to) => `The coordinator had the answer of ${id} after ${steps}, in step ${to}`);
   }
-  if (over) add("given-up", end, end, () => `${id} gave up its part${notes.droppedAt === null ? "" : ` in step ${notes.droppedAt}`}${notes.reason ? `: ${failureWords(notes.reason)}` : ""}`);
+  if (over) add("given-up", end, end, () => `${id} gave up its part in step ${part.dropped}: ${failureWords(part.reason)}`);
   return phases;
 }
 
 /** The state of a part in a word or two, for the end of its row. */
-export function partWord(view, number, id, trail) {
+export function partWord(view, number, id) {
   const one = view.checkpoints[number];
   const part = within(one, one.subtasks[id]);
   const inputs = Object.keys(view.subtasks[id]?.inputs ?? {}).length;
-  const { left } = partNotes(trail, number, id, view.step);
   if (one.status !== "triggered" && part.acknowledged === null) return OVER.has(part.status) ? "given up" : "not acked";
   switch (part.status) {
     case "acknowledged": return `acked ${part.acknowledged}`;
-    case "uploading": return left === null ? "uploading" : `${bytes(left)} left`;
+    case "uploading": return `${bytes(part.left)} left`;
     case "uploaded":
     case "snapshotted":
       if (part.saved && part.complete === null) return `saved ${part.saved}`;
@@ -130,6 +116,9 @@ export function partWord(view, number, id, trail) {
     default: return inputs ? "waiting" : "asked";
   }
 }
+
+/** All bytes that a part or a checkpoint refers to, and how much of it is new where that differs. */
+export const sizeWords = (one) => (one.written === one.bytes ? bytes(one.bytes) : `${bytes(one.bytes)}, ${bytes(one.written)} of it new`);
 
 /** How a job takes its snapshots, for the header: "unaligned checkpoints, timeout 50 ms". */
 export function schemeWords({ name, timeout }) {

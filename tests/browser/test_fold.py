@@ -118,7 +118,7 @@ PHASES = """async (trace) => {
         for (const [number, one] of Object.entries(view.checkpoints)) {
             const last = one.ended ?? view.step;
             for (const [id, part] of Object.entries(one.subtasks)) {
-                const phases = snapshots.phasesOf(view, number, id, trail);
+                const phases = snapshots.phasesOf(view, number, id);
                 const where = `step ${view.step}, ${number} of ${id}`;
                 if (phases[0].from !== one.triggered) return `${where} begins at ${phases[0].from}`;
                 for (const { kind, from, to, sentence } of phases) {
@@ -127,7 +127,7 @@ PHASES = """async (trace) => {
                 }
                 const acked = phases.at(-1).kind === "answer" ? phases.at(-1).to : null;
                 if (part.status === "acknowledged" && part.acknowledged <= last && acked !== part.acknowledged) return `${where}: acknowledged at ${acked}`;
-                if (!snapshots.partWord(view, number, id, trail)) return `${where} has no word`;
+                if (!snapshots.partWord(view, number, id)) return `${where} has no word`;
             }
         }
         const saved = snapshots.savedElements(view, trail);

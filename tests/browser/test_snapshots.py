@@ -72,14 +72,18 @@ def test_barriers_overtake_and_what_they_overtook_is_marked_and_counted(lab: Lab
     expect(legend).to_contain_text("saved in a checkpoint")
     lab.walk_until(lab.panel.locator(".gantt .gathered"))
     lab.walk_until(page.locator(".card .status", has_text=re.compile(r"B left")))
+    left = page.locator(".card .status", has_text="B left").first.inner_text()
+    page.reload()
+    expect(page.locator(".card .status", has_text="B left").first).to_have_text(left)
     assert grave_findings(page) == []
     lab.run_until("a checkpoint completes")
     expect(lab.panel.locator("[data-about]")).to_contain_text("stored as channel state")
     expect(lab.over.locator(".saved-corner")).to_have_count(0)
     lab.panel.locator("[data-as-table]").click()
     row = lab.panel.locator("tbody tr", has_text="all").locator("td").all_inner_texts()
-    held, _, saved = (int(cell) for cell in row[1:4])
+    held, state, new, saved = (int(cell) for cell in row[1:5])
     assert held == 0
+    assert state == new > 0
     assert saved > 0
 
 

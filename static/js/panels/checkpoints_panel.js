@@ -2,7 +2,7 @@
 // followed until one is pinned. The bars are one tab stop; arrow keys go from bar to bar, Enter goes to the step where one ends.
 
 import { acknowledged } from "../selectors.js";
-import { failureWords, inProgress, partNotes, partWord, phasesOf, totals, totalWords } from "../snapshots.js";
+import { failureWords, inProgress, partWord, phasesOf, sizeWords, totals, totalWords } from "../snapshots.js";
 import { html, icons, setHtml } from "../svg.js";
 import { bytes, count } from "../format.js";
 
@@ -99,11 +99,11 @@ function shownOf({ view, checkpoint }) {
 }
 
 export function update(state, changes) {
-  if (["view", "checkpoint", "inspectorWidth", "trail", "projector"].some((name) => changes.has(name))) draw(state);
+  if (["view", "checkpoint", "inspectorWidth", "projector"].some((name) => changes.has(name))) draw(state);
 }
 
 function draw(state) {
-  const { view, checkpoint, trail, inspectorWidth } = state;
+  const { view, checkpoint, inspectorWidth } = state;
   const shown = shownOf(state);
   for (const name of ["picture", "readout", "keys", "tools"]) parts[name].hidden = !shown;
   if (!shown) {
@@ -115,8 +115,8 @@ function draw(state) {
   const [number, one] = shown;
   keepFocus(() => {
     setHtml(parts.tools, toolsHtml(view, number, checkpoint));
-    const rows = Object.keys(one.subtasks).map((id) => ({ id, phases: phasesOf(view, number, id, trail), word: partWord(view, number, id, trail) }));
-    setHtml(parts.picture, chosen.table ? tableHtml(view, number, one, trail) : chartHtml(view, number, one, rows, Math.max(LEAST_WIDTH, inspectorWidth)));
+    const rows = Object.keys(one.subtasks).map((id) => ({ id, phases: phasesOf(view, number, id), word: partWord(view, number, id) }));
+    setHtml(parts.picture, chosen.table ? tableHtml(view, number, one) : chartHtml(view, number, one, rows, Math.max(LEAST_WIDTH, inspectorWidth)));
     parts.picture.classList.toggle("table-scroll", chosen.table);
     const scrolls = { role: "region", tabindex: "0", "aria-label": "Numbers of the checkpoint" };
     for (const [name, value] of Object.entries(scrolls)) chosen.table ? parts.picture.setAttribute(name, value) : parts.picture.removeAttribute(name);
@@ -156,10 +156,10 @@ function aboutHtml(one) {
   const sum = totals(one);
   const words = totalWords(sum);
   const steps = one.ended === null ? "" : ` after ${count(one.ended - one.triggered, "step")}`;
-  const state = sum.bytes ? `State copied: ${bytes(sum.bytes)}.` : "";
+  const state = sum.bytes ? `State copied: ${sizeWords(sum)}.` : "";
   const also = html` ${state} ${words ? `${words[0].toUpperCase()}${words.slice(1)}.` : ""}`;
   if (one.status === "aborted") return html`<p class="note"><b class="bad">Aborted${steps}:</b> ${one.reason || failureWords(one.failure)} ${one.failure && html`<code>${one.failure}</code>`}.${also}</p>`;
-  if (one.status === "completed") return html`<p class="note">${kind} complete${steps}: ${bytes(one.bytes)} stored.${also}</p>`;
+  if (one.status === "completed") return html`<p class="note">${kind} complete${steps}: ${one.written === one.bytes ? `${bytes(one.bytes)} stored` : sizeWords(one)}.${also}</p>`;
   return html`<p class="note">${kind} triggered in step ${one.triggered}.${also}</p>`;
 }
 
@@ -227,14 +227,13 @@ function markHtml(name, { kind, from, to, sentence }, y, x, both) {
   return html`<g class="mark-part" role="button" tabindex="${name === chosen.mark ? 0 : -1}" data-mark="${name}" data-step="${to}" aria-label="${sentence}."><rect class="hit" x="${point ? a - 4 : a}" y="${y + top}" width="${point ? 9 : Math.max(5, wide)}" height="${high}"/>${shape}</g>`;
 }
 
-function tableHtml(view, number, one, trail) {
+function tableHtml(view, number, one) {
   const sum = totals(one);
   const step = (value) => html`<td class="num right">${value ?? ""}</td>`;
   const rows = Object.entries(one.subtasks).map(([id, part]) => {
-    const { reason, droppedAt, left } = partNotes(trail, number, id, view.step);
-    const how = reason ? `given up${droppedAt === null ? "" : ` in ${droppedAt}`}: ${failureWords(reason)}` : part.status === "uploading" && left !== null ? `uploading, ${bytes(left)} left` : part.status;
-    return html`<tr><th scope="row">${id}</th>${step(part.first_barrier)}${step(part.snapshot)}${step(part.complete)}${step(part.uploaded)}${step(part.acknowledged)}<td class="num right">${part.held}</td><td class="num right">${part.bytes}</td><td class="num right">${part.saved}</td><td class="num right">${part.saved_bytes}</td><td>${how}</td></tr>`;
+    const how = part.reason ? `given up in ${part.dropped}: ${failureWords(part.reason)}` : part.status === "uploading" ? `uploading, ${bytes(part.left)} left` : part.status;
+    return html`<tr><th scope="row">${id}</th>${step(part.first_barrier)}${step(part.snapshot)}${step(part.complete)}${step(part.uploaded)}${step(part.acknowledged)}<td class="num right">${part.held}</td><td class="num right">${part.bytes}</td><td class="num right">${part.written}</td><td class="num right">${part.saved}</td><td class="num right">${part.saved_bytes}</td><td>${how}</td></tr>`;
   });
   const head = (text) => html`<th scope="col" class="right">${text}</th>`;
-  return html`<table class="table"><caption>${one.kind} ${number}, ${view.job.scheme.replaceAll("_", " ")}: triggered in step ${one.triggered}${one.ended === null ? "" : `, ${one.status} in step ${one.ended}`}</caption><thead><tr><th scope="col">subtask</th>${["first barrier", "copied", "channel state complete", "uploaded", "acknowledged", "records held", "state, B", "elements saved", "channel state, B"].map(head)}<th scope="col">part</th></tr></thead><tbody>${rows}<tr><th scope="row">all</th><td colspan="5"></td><td class="num right">${sum.held}</td><td class="num right">${sum.bytes}</td><td class="num right">${sum.saved}</td><td class="num right">${sum.saved_bytes}</td><td>${one.bytes ? `${bytes(one.bytes)} stored` : ""}</td></tr></tbody></table>`;
+  return html`<table class="table"><caption>${one.kind} ${number}, ${view.job.scheme.replaceAll("_", " ")}: triggered in step ${one.triggered}${one.ended === null ? "" : `, ${one.status} in step ${one.ended}`}</caption><thead><tr><th scope="col">subtask</th>${["first barrier", "copied", "channel state complete", "uploaded", "acknowledged", "records held", "state, B", "new state, B", "elements saved", "channel state, B"].map(head)}<th scope="col">part</th></tr></thead><tbody>${rows}<tr><th scope="row">all</th><td colspan="5"></td><td class="num right">${sum.held}</td><td class="num right">${sum.bytes}</td><td class="num right">${sum.written}</td><td class="num right">${sum.saved}</td><td class="num right">${sum.saved_bytes}</td><td>${one.bytes ? `${sizeWords(one)}, stored` : ""}</td></tr></tbody></table>`;
 }

@@ -26,11 +26,11 @@ function statusHtml(view, id, context) {
   return refuses || paused ? html`<span class="signs">${refuses}${paused}${status}</span>` : status;
 }
 
-function statusOnly(view, id, { width, trail }, paused) {
+function statusOnly(view, id, { width }, paused) {
   const subtask = view.subtasks[id];
   if (subtask.status === "failed") return html`<span class="status bad">${icons.cross}failed</span>`;
   if (subtask.status === "cancelled") return html`<span class="status">cancelled</span>`;
-  const status = checkpointStatus(view, id, trail);
+  const status = checkpointStatus(view, id);
   if (paused && status?.kind === "asked") return "";
   if (!status) return subtask.status === "finished" ? html`<span class="status">finished</span>` : "";
   const text = width < 126 && (status.kind === "acked" || status.kind === "copied") ? "" : width < 140 && status.short ? status.short : status.text;

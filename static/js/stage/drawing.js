@@ -54,7 +54,7 @@ export class Drawing {
     const domain = timeDomain(view);
     const origins = originsOf(lineage);
     for (const [id, card] of this.cards) {
-      setHtml(card, cardHtml(view, id, { density: layout.density, vertical, width: layout.cards[id].width, facts, domain, before, origins, trail }));
+      setHtml(card, cardHtml(view, id, { density: layout.density, vertical, width: layout.cards[id].width, facts, domain, before, origins }));
       card.className = `card ${layout.density.name}${facts.actors.has(id) ? " hot" : ""}${view.subtasks[id].status === "failed" ? " failed" : ""}${selection.subtask === id ? " selected" : ""}${pointed === id ? " pointed" : ""}${origins?.cards.has(id) ? " traced" : ""}`;
       this.tell(card, describeSubtask(view, id), selection.subtask === id);
     }
