@@ -158,7 +158,15 @@ async def viewer(
             "exploration_socket": "/ws/explorations/{exploration}/",
         },
     }
-    return render(request, "runs/viewer.html", {"boot": boot, "lab": lab, "run": run})
+    shown_to = {"boot": boot, "lab": lab, "run": run, "compare": compare_address(lab, picture)}
+    return render(request, "runs/viewer.html", shown_to)
+
+
+def compare_address(lab: LabSpec, picture: dict[str, Any]) -> str:
+    """Two schemes beside each other, with a checkpoint at a third of the input: without one they do the same."""
+    subtasks = picture["view"].get("subtasks", {}).values()
+    entries = sum(split["length"] for subtask in subtasks for split in subtask["splits"].values())
+    return f"{reverse('compare', kwargs={'slug': lab.slug})}?do=checkpoint@{-(-entries // 3)}"
 
 
 async def first_picture(lab: LabSpec, run: Run | None = None) -> dict[str, Any]:

@@ -104,12 +104,32 @@ def test_commands_are_given_to_both_and_taken_out_again(comparing: Comparing) ->
     expect(page.locator("#plan li")).to_have_count(2, timeout=PATIENCE)
     page.click("text=Take out >> nth=0")
     expect(page.locator("#plan li")).to_have_count(1, timeout=PATIENCE)
-    expect(page.locator("#plan li")).to_contain_text("Fail window[2]")
+    expect(page.locator("#plan li")).to_contain_text("Fail window[2]", timeout=PATIENCE)
     page.select_option('[name="a"]', "at_least_once")
     page.select_option('[name="b"]', "aligned")
     page.click(".choose button")
     expect(page.locator(".side-name").first).to_contain_text("at least once", timeout=PATIENCE)
-    expect(page.locator("#plan li")).to_contain_text("Fail window[2]")
+    expect(page.locator("#plan li")).to_contain_text("Fail window[2]", timeout=PATIENCE)
+
+
+def test_without_commands_the_first_thing_to_do_is_one_button(comparing: Comparing) -> None:
+    page = comparing.open("b=at_least_once").page
+    first = page.get_by_role("link", name="Add a checkpoint and a failure")
+    expect(first).to_be_visible(timeout=PATIENCE)
+    assert grave_findings(page) == []
+    first.click()
+    expect(page.locator("#plan li")).to_have_count(2, timeout=PATIENCE)
+    expect(page.locator("#plan li").first).to_contain_text("Trigger a checkpoint when 849")
+    expect(page.locator("#plan li").last).to_contain_text("Fail window[0] when 1")
+    expect(first).to_be_hidden()
+
+
+def test_from_a_lab_the_comparison_comes_with_a_checkpoint(viewer: Viewer) -> None:
+    page = viewer.page
+    page.click("a[data-compare]")
+    Comparing(page, viewer.url).wait_until_ready()
+    expect(page.locator("#plan li")).to_contain_text("Trigger a checkpoint when 849")
+    expect(page.locator("#plan li")).to_contain_text("of A, step")
 
 
 def test_from_a_run_to_its_comparison_and_back_into_a_run(viewer: Viewer) -> None:

@@ -376,7 +376,7 @@ def test_axe_finds_nothing_grave_in_answers_and_lineage(
     if projector:
         page.click("button[data-projector]")
     assert grave_findings(page) == []
-    page.locator("[data-as-table]").dispatch_event("click")
+    page.locator('[data-panel="time"] [data-as-table]').dispatch_event("click")
     assert grave_findings(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 

@@ -375,7 +375,7 @@ async def test_a_command_for_nobody_is_refused(searching: Pool) -> None:
     fail = {"command": {"kind": "fail", "subtask": "nobody[0]"}, "times": 1}
     found = await ended((await start({**BARE, "commands": [fail]}))["id"])
     assert found.state == "failed"
-    assert found.error["sentence"] == "This job has no operator nobody."
+    assert found.error["sentence"] == "This job has no operator 'nobody'."
 
 
 async def test_a_run_of_another_protocol(searching: Pool) -> None:

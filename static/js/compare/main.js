@@ -10,13 +10,19 @@ import { copyText } from "../header.js";
 import { post } from "../post.js";
 import { drawChart } from "./chart.js";
 import { drawDetails, drawMeasures } from "./measures.js";
-import { drawPlan, withCommand } from "./plan.js";
+import { drawFirst, drawPlan, withCommand } from "./plan.js";
 
 const boot = JSON.parse(document.getElementById("boot").textContent);
 const byId = (id) => document.getElementById(id);
 const root = document.documentElement;
 setTimes({ zone: boot.time_zone_minutes, format: boot.time_format });
 setKeys(Object.keys(boot.keys));
+
+/** The subtask whose failure shows most: one with state by key, else the last. */
+function victimIn({ subtasks }) {
+  const ids = Object.keys(subtasks);
+  return ids.find((id) => subtasks[id].key_groups) ?? ids.at(-1);
+}
 
 const store = createStore({
   by: boot.by,
@@ -25,6 +31,7 @@ const store = createStore({
   query: boot.query,
   urls: boot.urls,
   targets: boot.targets,
+  victim: victimIn(boot.view),
   summary: null,
   shown: null,
   error: null,
@@ -163,6 +170,7 @@ function draw(state, changes) {
   drawCursor(state);
   if (["shown", "summary", "measure"].some((name) => changes.has(name))) drawMeasures(byId("figures"), state);
   if (["summary", "at", "by"].some((name) => changes.has(name))) drawPlan(plan, state);
+  if (changes.has("summary")) drawFirst(byId("first"), state);
   if (["summary", "measure", "by", "at", "width"].some((name) => changes.has(name))) cursorAt = drawChart(byId("chart"), state.width, state);
   if (state.shown) root.dataset.ready = "true";
   root.dataset.cursor = state.shown && state.shown.by === state.by ? String(state.shown.cursor) : "";

@@ -18,6 +18,20 @@ function without(query, text) {
   for (const one of kept) query.append("do", one);
 }
 
+/** What to do first where nothing is given: a checkpoint at a third of the input and a failure at two thirds. */
+export function drawFirst(element, state) {
+  const { summary, victim } = state;
+  element.hidden = !summary || summary.plan.length > 0;
+  if (element.hidden) return;
+  const entries = summary.by.input.length - 1;
+  const [third, twoThirds] = [Math.ceil(entries / 3), Math.ceil((2 * entries) / 3)];
+  const both = address({ ...state, by: "input", at: twoThirds }, (query) => {
+    query.append("do", `checkpoint@${third}`);
+    query.append("do", `fail,subtask=${victim}@${twoThirds}`);
+  });
+  setHtml(element, html`<span>Neither run is disturbed, so there is nothing to compare yet.</span> <a class="btn primary" href="${both}">Add a checkpoint and a failure</a>`);
+}
+
 export function drawPlan(element, state) {
   const { summary, targets } = state;
   const commands = summary?.plan ?? [];
