@@ -9,5 +9,6 @@ urlpatterns = [
     path("glossary/", views.glossary, name="glossary"),
     path("about/", views.about, name="about"),
     path("", include("streamlab.runs.urls")),
+    path("", include("labs.urls")),
     path("", include("streamlab.explorations.urls")),
 ]

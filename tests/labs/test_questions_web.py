@@ -1,0 +1,212 @@
+"""Questions over HTTP: begun, answered, judged, and nobody else's."""
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from labs.catalog import find_lab
+from labs.models import Submission, Variant
+from labs.questions import kinds
+from labs.questions.scenes import finish
+from labs.services import scene_of
+from streamlab.runs.models import Run
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+AT = "/labs/watermarks-and-lateness/questions"
+
+
+@pytest.fixture(autouse=True)
+def var(settings: Any, tmp_path: Any) -> None:
+    settings.VAR_DIR = tmp_path
+
+
+def post(client: Client, url: str, body: Any = None, **kwargs: Any) -> Any:
+    return client.post(url, json.dumps(body or {}), content_type="application/json", **kwargs)
+
+
+def answers(variant: Variant) -> tuple[Any, list[Any]]:
+    lab = find_lab(variant.lab)
+    assert lab is not None
+    question = lab.question(variant.question)
+    assert question is not None
+    return finish(kinds.examples(lab, question, scene_of(variant)))
+
+
+def begun(client: Client, name: str) -> Variant:
+    assert post(client, f"{AT}/{name}/begin/").status_code == 200
+    return Variant.objects.latest("created")
+
+
+def answered(client: Client, name: str, answer: Any, key: str = "k") -> Any:
+    return post(client, f"{AT}/{name}/answer/", {"key": key, "answer": answer})
+
+
+def test_looking_at_a_question_writes_nothing(client: Client) -> None:
+    html = client.get(f"{AT}/next-watermark/card/").json()["html"]
+    assert "Begin" in html
+    assert client.get(f"{AT}/next-watermark/").status_code == 400  # not begun
+    assert Variant.objects.count() == 0
+    assert "sessionid" not in client.cookies
+
+
+def test_a_right_prediction_earns_its_points_once(client: Client) -> None:
+    variant = begun(client, "next-watermark")
+    assert client.get(f"{AT}/next-watermark/").status_code == 200
+    right, _ = answers(variant)
+    first = answered(client, "next-watermark", right)
+    again = answered(client, "next-watermark", right)  # the same key: a double click
+    assert first.json() == again.json()
+    assert "4 of 4 points" in first.json()["html"]
+    found = Submission.objects.get()
+    assert (found.state, found.points, found.attempt) == ("graded", 4, 1)
+    other = answered(client, "next-watermark", right, key="other")
+    assert (other.status_code, other.json()["error"]["code"]) == (409, "answered")
+    parts = client.get("/labs/watermarks-and-lateness/progress/").json()["parts"]
+    assert (parts[0]["part"], parts[0]["points"], parts[0]["answered"]) == ("lowest", 4, 1)
+
+
+def test_a_wrong_prediction_is_told_why_and_shown(client: Client) -> None:
+    variant = begun(client, "next-watermark")
+    _, wrong = answers(variant)
+    html = answered(client, "next-watermark", wrong[0]).json()["html"]
+    assert "Another one may still send" in html
+    found = Submission.objects.get()
+    assert (found.points, found.attempt) == (0, 1)
+    made = post(client, f"/submissions/{found.pk}/run/")
+    assert made.status_code == 201
+    run = Run.objects.get(pk=made.json()["run"])
+    assert (run.seed, run.position) == (variant.run_seed, run.head)
+    assert run.head > variant.step
+    # The next attempt is on another variant, and worth less.
+    second = begun(client, "next-watermark")
+    assert second.number == 1
+    right, _ = answers(second)
+    answered(client, "next-watermark", right, key="second")
+    assert Submission.objects.latest("created").points == 2  # 60 % of 4
+
+
+def test_no_answer_costs_no_attempt(client: Client) -> None:
+    begun(client, "which-fire")
+    for number, blank in enumerate([{}, {"value": []}, {"value": None}, {"value": ["nowhere"]}]):
+        assert answered(client, "which-fire", blank, key=str(number)).status_code == 200
+    assert {one.attempt for one in Submission.objects.all()} == {0}
+
+
+def test_an_open_prediction_cannot_be_stepped_or_exchanged(client: Client) -> None:
+    begun(client, "holder")
+    assert post(client, f"{AT}/holder/run/").json()["error"]["code"] == "answer_first"
+    assert post(client, f"{AT}/holder/begin/").json()["error"]["code"] == "answer_first"
+
+
+def test_a_variant_is_stable(client: Client) -> None:
+    variant = begun(client, "holder")
+    pages = {client.get(f"{AT}/holder/card/").content for _ in range(2)}
+    assert len(pages) == 1
+    assert Variant.objects.get().pk == variant.pk
+
+
+def test_nobody_sees_what_is_somebody_elses(client: Client) -> None:
+    variant = begun(client, "next-watermark")
+    answered(client, "next-watermark", answers(variant)[0])
+    found = Submission.objects.get()
+    assert client.get(f"/submissions/{found.pk}/").status_code == 200
+    for stranger in (Client(), other_visitor()):
+        assert stranger.get(f"/submissions/{found.pk}/").status_code == 404
+        assert post(stranger, f"/submissions/{found.pk}/run/").status_code == 404
+        assert "Begin" in stranger.get(f"{AT}/next-watermark/card/").json()["html"]
+
+
+def other_visitor() -> Client:
+    client = Client()
+    begun(client, "holder")
+    return client
+
+
+def test_answers_are_protected_against_foreign_pages() -> None:
+    client = Client(enforce_csrf_checks=True)
+    for what in ("begin", "answer", "hint", "run"):
+        assert post(client, f"{AT}/holder/{what}/").status_code == 403
+
+
+def test_a_hint_costs_points(client: Client) -> None:
+    html = client.get(f"{AT}/which-fire/card/").json()["html"]
+    variant = begun(client, "which-fire")
+    html = post(client, f"{AT}/which-fire/hint/").json()["html"]
+    assert "First find the new watermark" in html
+    assert post(client, f"{AT}/which-fire/hint/").json()["error"]["code"] == "no_hint"
+    answered(client, "which-fire", answers(variant)[0])
+    assert Submission.objects.get().points == 3
+
+
+@pytest.mark.parametrize("answer", ["x", [1], 7, None])
+def test_what_is_no_answer_is_refused(client: Client, answer: Any) -> None:
+    begun(client, "holder")
+    assert answered(client, "holder", answer).status_code == 400
+    assert Submission.objects.count() == 0
+
+
+def test_a_driven_run_is_judged_by_its_choices(client: Client) -> None:
+    variant = begun(client, "nothing-late")
+    made = post(client, f"{AT}/nothing-late/run/").json()
+    assert made["url"] == f"{AT}/nothing-late/"
+    run = Run.objects.get(pk=made["run"])
+    assert answered(client, "nothing-late", {"run": run.pk, "step": 0}).status_code == 200
+    assert Submission.objects.get().attempt == 0  # nothing was driven
+    foreign = post(client, "/labs/watermarks-and-lateness/runs/").json()["run"]
+    refusal = answered(client, "nothing-late", {"run": foreign, "step": 0}, key="2").json()
+    assert refusal["error"]["code"] == "wrong_run"
+    right, wrong = answers(variant)
+    for key, choices, points in (("3", wrong[0]["log"], 0), ("4", right["log"], 5)):
+        drive(run, choices)
+        answered(client, "nothing-late", {"run": run.pk, "step": 999}, key=key)
+        assert Submission.objects.latest("created").points == points
+
+
+def drive(run: Run, choices: Any) -> None:
+    from streamlab.runs import logs
+    from streamlab.runs.models import LogEntry
+
+    run.entries.all().delete()
+    for index, entry in enumerate(logs.join(choices)):
+        payload = None if entry[0] == "policy" else entry[1]
+        n = logs.steps_of(entry)
+        LogEntry.objects.create(run=run, index=index, kind=entry[0], payload=payload, n=n)
+    Run.objects.filter(pk=run.pk).update(head=logs.length(choices), position=logs.length(choices))
+
+
+def test_a_counterexample_is_judged_by_replay(client: Client) -> None:
+    variant = begun(client, "another-rule")
+    right, wrong = answers(variant)
+    run = Run.objects.get(pk=post(client, f"{AT}/another-rule/run/").json()["run"])
+    assert (run.mutant, run.invariants) == (variant.mutant, [variant.invariant])
+    for key, answer in (("1", wrong[-1]), ("2", right)):
+        if "log" in answer:
+            drive(run, answer["log"])
+            answer = {"run": run.pk, "step": 999}
+        answered(client, "another-rule", answer, key=key)
+    points = [one.points for one in Submission.objects.order_by("created")]
+    assert points == [0, 4]  # the second attempt is worth 70 % of 5
+
+
+def test_no_response_and_no_file_holds_what_is_hidden(client: Client) -> None:
+    lab = find_lab("watermarks-and-lateness")
+    assert lab is not None
+    said = []
+    for question in lab.questions:
+        begun(client, question.id)
+        for url in (f"{AT}/{question.id}/", f"{AT}/{question.id}/card/", f"/labs/{lab.slug}/"):
+            said.append(client.get(url).content.decode())
+    page = "".join(said)
+    for question in lab.questions:
+        for wrong in question.wrong:
+            assert wrong.why not in page
+            answer = getattr(wrong, "answer", "nothing")
+            assert answer == "nothing" or answer not in page
+    for path in ("lab.toml", "questions.py", "explored.json", "hints.md", "job.py"):
+        assert client.get(f"/static/{lab.slug}/{path}").status_code == 404
+        assert client.get(f"/labs/{lab.slug}/{path}").status_code == 404
+    for hint in lab.hints:
+        assert hint.html[3:40] not in page
