@@ -1,6 +1,5 @@
 """What can be asked of variants, submissions and hints. Everything is asked on behalf of an owner."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -112,7 +111,7 @@ def progress(*, owner: Owner, lab: LabSpec) -> list[dict[str, Any]]:
         if one.attempt and one.state == GRADED:
             best[one.question] = max(best.get(one.question, 0), one.points)
             answered.add(one.question)
-    groups: list[tuple[str, str, Iterable[AnyQuestion]]] = [
+    groups: list[tuple[str, str, list[AnyQuestion]]] = [
         (part.id, part.title, [one for one in lab.questions if one.part == part.id])
         for part in lab.parts
     ]
@@ -124,7 +123,7 @@ def progress(*, owner: Owner, lab: LabSpec) -> list[dict[str, Any]]:
             "points": sum(best.get(one.id, 0) for one in questions),
             "of": sum(one.points for one in questions),
             "answered": sum(one.id in answered for one in questions),
-            "questions": len(list(questions)),
+            "questions": len(questions),
         }
         for name, title, questions in groups
         if questions

@@ -9,6 +9,7 @@ urlpatterns = [
     path("labs/<slug:slug>/questions/<slug:name>/card/", views.card, name="question-card"),
     path("labs/<slug:slug>/questions/<slug:name>/begin/", views.begin, name="question-begin"),
     path("labs/<slug:slug>/questions/<slug:name>/answer/", views.answer, name="question-answer"),
+    path("labs/<slug:slug>/questions/<slug:name>/judge/", views.judge, name="question-judge"),
     path("labs/<slug:slug>/questions/<slug:name>/hint/", views.hint, name="question-hint"),
     path("labs/<slug:slug>/questions/<slug:name>/run/", views.run, name="question-run"),
     path("labs/<slug:slug>/progress/", views.progress, name="progress"),

@@ -138,7 +138,6 @@ class Input:
 
 async def show_card(request: HttpRequest, lab: LabSpec, name: str, owner: Owner) -> HttpResponse:
     content = await database_sync_to_async(card_content)(lab, name, owner)
-    content["running"] = bool(request.GET.get("running"))
     return JsonResponse({"html": render_to_string("labs/card.html", content, request)})
 
 
@@ -243,6 +242,21 @@ async def answer(request: HttpRequest, slug: str, name: str) -> HttpResponse:
         owner=owner, lab=lab, question=question, **asked
     )
     await services.grade(submission=found, turns=registry().turns, making=registry().making)
+    return await show_card(request, lab, name, owner)
+
+
+@require_POST
+@data
+async def judge(request: HttpRequest, slug: str, name: str) -> HttpResponse:
+    """Judge an answer that is stored and was left so, as where the server was stopped in between."""
+    lab, owner = lab_get(slug=slug), await new_owner(request)
+    standing = await database_sync_to_async(selectors.standing_of)(
+        owner=owner, lab=slug, question=name
+    )
+    if standing.latest is not None:
+        await services.grade(
+            submission=standing.latest, turns=registry().turns, making=registry().making
+        )
     return await show_card(request, lab, name, owner)
 
 

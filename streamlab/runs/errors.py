@@ -186,7 +186,7 @@ CATALOGUE: dict[str, Refusal] = {
     ),
     "still_judged": Refusal(
         "An answer to this question is still being judged.",
-        "Wait a moment, then reload the page.",
+        "Reload the page; it shows what came out, or lets you ask.",
         status=409,
     ),
     "wrong_run": Refusal(

@@ -1,21 +1,31 @@
 """Questions over HTTP: begun, answered, judged, and nobody else's."""
 
 import json
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.test import Client
+from django.utils import timezone
 
-from labs.catalog import find_lab
+from labs import selectors, services
+from labs.catalog import Catalog, find_lab
 from labs.models import Submission, Variant
+from labs.problems import Problem
 from labs.questions import kinds
 from labs.questions.scenes import finish
 from labs.services import scene_of
-from streamlab.runs.models import Run
+from streamlab.pages import views as pages
+from streamlab.runs import logs
+from streamlab.runs.models import LogEntry, Run
+from streamlab.runs.selectors import Owner
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 AT = "/labs/watermarks-and-lateness/questions"
+AB = "/labs/aligned-barriers/questions"
 
 
 @pytest.fixture(autouse=True)
@@ -35,13 +45,13 @@ def answers(variant: Variant) -> tuple[Any, list[Any]]:
     return finish(kinds.examples(lab, question, scene_of(variant)))
 
 
-def begun(client: Client, name: str) -> Variant:
-    assert post(client, f"{AT}/{name}/begin/").status_code == 200
+def begun(client: Client, name: str, at: str = AT) -> Variant:
+    assert post(client, f"{at}/{name}/begin/").status_code == 200
     return Variant.objects.latest("created")
 
 
-def answered(client: Client, name: str, answer: Any, key: str = "k") -> Any:
-    return post(client, f"{AT}/{name}/answer/", {"key": key, "answer": answer})
+def answered(client: Client, name: str, answer: Any, key: str = "k", at: str = AT) -> Any:
+    return post(client, f"{at}/{name}/answer/", {"key": key, "answer": answer})
 
 
 def test_looking_at_a_question_writes_nothing(client: Client) -> None:
@@ -166,9 +176,6 @@ def test_a_driven_run_is_judged_by_its_choices(client: Client) -> None:
 
 
 def drive(run: Run, choices: Any) -> None:
-    from streamlab.runs import logs
-    from streamlab.runs.models import LogEntry
-
     run.entries.all().delete()
     for index, entry in enumerate(logs.join(choices)):
         payload = None if entry[0] == "policy" else entry[1]
@@ -210,3 +217,77 @@ def test_no_response_and_no_file_holds_what_is_hidden(client: Client) -> None:
         assert client.get(f"/labs/{lab.slug}/{path}").status_code == 404
     for hint in lab.hints:
         assert hint.html[3:40] not in page
+
+
+def test_an_answer_that_was_left_unjudged_is_judged_when_asked(client: Client) -> None:
+    variant = begun(client, "next-watermark")
+    lab = find_lab(variant.lab)
+    assert lab is not None
+    question = lab.questions[0]
+    owner = Owner(variant.visitor)
+    right = answers(variant)[0]
+    services.submit(owner=owner, lab=lab, question=question, answer=right, key="k")
+    card = client.get(f"{AT}/next-watermark/card/").json()["html"]
+    assert "Show what came out" in card
+    refusal = answered(client, "next-watermark", right, key="other").json()["error"]
+    assert refusal["code"] == "answered"
+    for _ in range(2):
+        assert "4 of 4 points" in post(client, f"{AT}/next-watermark/judge/").json()["html"]
+    assert [one.attempt for one in Submission.objects.all()] == [1]
+
+
+def test_signing_in_takes_answers_along(client: Client, django_user_model: Any) -> None:
+    variant = begun(client, "next-watermark")
+    answered(client, "next-watermark", answers(variant)[0])
+    ada = django_user_model.objects.create_user("ada")
+    services.answers_adopt(visitor=variant.visitor, user_id=ada.pk)
+    standing = selectors.standing_of(
+        owner=Owner("", ada.pk), lab=variant.lab, question="next-watermark"
+    )
+    assert (standing.points, standing.attempts) == (4, 1)
+    assert (
+        selectors.standing_of(
+            owner=Owner(variant.visitor), lab=variant.lab, question="next-watermark"
+        ).attempts
+        == 0
+    )
+
+
+def test_what_visitors_leave_behind_expires(client: Client) -> None:
+    variant = begun(client, "next-watermark")
+    answered(client, "next-watermark", answers(variant)[0])
+    begun(client, "holder")
+    Variant.objects.filter(pk=variant.pk).update(expires=timezone.now() - timedelta(days=1))
+    call_command("expireanswers")
+    assert [one.question for one in Variant.objects.all()] == ["holder"]
+    assert Submission.objects.count() == 0
+
+
+def test_only_staff_is_told_what_is_broken(
+    client: Client, admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = Problem(
+        "lab-question", "It is broken.", Path("labs/content/x/lab.toml"), 7, "Mend it."
+    )
+    monkeypatch.setattr(pages, "catalog", lambda: Catalog((), (problem,)))
+    assert "lab.toml:7" in admin_client.get("/").content.decode()
+    assert "lab.toml" not in client.get("/").content.decode()
+
+
+def test_markup_in_an_answer_stays_text(client: Client) -> None:
+    begun(client, "what-is-saved", AB)
+    html = answered(
+        client, "what-is-saved", {"value": {"<b>": "<script>1</script>", "blue": "1"}}, at=AB
+    )
+    assert "<script>" not in html.json()["html"]
+    assert Submission.objects.get().report["verdict"] == "graded"
+
+
+def test_the_later_one_of_two_tabs_gets_the_same_variant() -> None:
+    lab = find_lab("watermarks-and-lateness")
+    assert lab is not None
+    question = lab.questions[0]
+    drawn = finish(kinds.vary(lab, question, 3))
+    fields: dict[str, Any] = {"owner": Owner("ada"), "lab": lab, "question": question, "number": 0}
+    first = services.variant_keep(**fields, seed=3, drawn=drawn)
+    assert services.variant_keep(**fields, seed=4, drawn=drawn) == first
