@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 
-from benchmarks import engine, explore, history, scaling, snapshots
+from benchmarks import engine, explore, grading, history, scaling, snapshots
 from benchmarks.report import section
 
 RECORDS = 200_000
@@ -35,12 +35,14 @@ def main() -> None:
         scaling.run((20_000, 200_000), (10, 10_000), records=50_000, repeats=1)
         snapshots.run(100_000, (1_000,), records=50_000, repeats=1)
         explore.run((4,), repeats=1)
+        grading.run(submissions=48, repeats=10)
     else:
         engine.run(RECORDS, repeats=4)
         history.run(seeks=300)
         scaling.run((20_000, 200_000, 2_000_000), (10, 1_000, 100_000), RECORDS, repeats=2)
         snapshots.run(100_000, (100, 1_000, 10_000), RECORDS, repeats=3)
         explore.run()
+        grading.run()
     if options.all:
         for name in OPTIONAL:
             run_optional(name)

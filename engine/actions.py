@@ -108,6 +108,8 @@ def _label(
             what = f"the cancellation of checkpoint {checkpoint}"
         elif element["kind"] == "status":
             what = f"the status {element['text']}"
+        elif element["kind"] == "probe":
+            what = "a probe"
         else:
             what = "a watermark" if element["kind"] == "watermark" else "the end of input"
         return f"Deliver {what} {where}"

@@ -13,9 +13,10 @@ from engine.errors import USER_ERRORS, EngineBug
 from engine.graph.checkpoint_settings import STOP_THE_WORLD, UNALIGNED
 from engine.graph.execution_graph import ExecutionGraph, expand, subtask_id
 from engine.graph.job_graph import JobGraph, Vertex
+from engine.loop_end import LoopPlace
 from engine.network.channel import Channel
 from engine.network.credit import Credit
-from engine.network.partitioners import Route
+from engine.network.partitioners import RecordsOnly, Route
 from engine.network.result_partition import ResultPartition
 from engine.operators.base import Context
 from engine.operators.sink import ResultLog
@@ -74,6 +75,7 @@ class Deployment:
         self._attempt = attempt
         self._credits = {plan.id: Credit() for plan in self.graph.subtasks}
         self._routes: dict[tuple[int, int], Route] = {}
+        self._loops = job.loops()
         self._plan_splits()
         self._plan_channels()
         for plan in self.graph.subtasks:
@@ -115,6 +117,7 @@ class Deployment:
                 self.readiness,
                 self._credits[plan.sender],
                 plan.link,
+                self.job.edges[plan.link.edge].feedback,
             )
             self._add(Slot(f"take:{plan.name}", "take", plan.receiver, channel, None))
             self._credits[plan.receiver].inputs |= channel.bit
@@ -123,7 +126,8 @@ class Deployment:
         if self.job.checkpointing.scheme != UNALIGNED:
             return
         for name, channel in self.channels.items():
-            if self.graph.partitioners[channel.link.edge].name in OF_PARTITIONER:
+            name_of_edge = self.graph.partitioners[channel.link.edge].name
+            if name_of_edge in OF_PARTITIONER and not channel.feedback:
                 action = f"barrier:{name}"
                 channel.priority_bit = 1 << self._add(
                     Slot(action, "barrier", channel.receiver, None, None)
@@ -165,6 +169,8 @@ class Deployment:
             route = self.graph.partitioners[number].route(
                 channels, index, stream, self.job.vertex(edge.target).maximum()
             )
+            if edge.feedback:
+                route = RecordsOnly(route)
             self._routes[number, index] = route
             if edge.tag is None:
                 main.append(route)
@@ -181,7 +187,20 @@ class Deployment:
             gate_of,
             output,
             self.job.checkpointing,
+            self._loop(vertex.id, output),
         )
+
+    def _loop(self, vertex: str, output: ResultPartition) -> LoopPlace | None:
+        """Where a subtask of an operator stands in a loop, or None where it stands in none."""
+        for head, members in self._loops.items():
+            if vertex in members:
+                inside = [
+                    channel
+                    for channel in output.channels
+                    if self.job.edges[channel.link.edge].target in members
+                ]
+                return LoopPlace(vertex == head, self.graph.parallelism[head], inside)
+        return None
 
     def _plan_boxes(self) -> None:
         settings = self.job.checkpointing

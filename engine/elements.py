@@ -10,6 +10,7 @@ An element is a plain tuple whose first item is its kind. Tuples are built in 54
     end        (END,)                            no record follows (Flink: EndOfData); barriers still may
     status     (STATUS, idle)                    the sender fell silent, or woke up (Flink: WatermarkStatus)
     cancel     (CANCEL, checkpoint id)           the sender has given a checkpoint up (Flink: CancelCheckpointMarker)
+    probe      (PROBE, quiet laps)               asks the subtasks of a loop whether anything is left in it (loop_end.py)
 
 An element has no stored id. Channels are FIFO, so the n-th element ever put into a channel is named by (channel, n).
 
@@ -27,6 +28,7 @@ BARRIER = 2
 END = 3
 STATUS = 4
 CANCEL = 5
+PROBE = 6
 
 Element: TypeAlias = tuple[Any, ...]
 
@@ -37,4 +39,4 @@ MAX_TIMESTAMP = 2**63 - 1
 """The watermark that ends event time (Flink: Watermark.MAX_WATERMARK), shown as plus infinity."""
 
 END_OF_INPUT: Element = (END,)
-KIND_NAMES = ("record", "watermark", "barrier", "end", "status", "cancel")
+KIND_NAMES = ("record", "watermark", "barrier", "end", "status", "cancel", "probe")

@@ -337,11 +337,12 @@ class InputsReleased(NamedTuple):
 
 
 class SnapshotTaken(NamedTuple):
-    """A subtask copied its state for a checkpoint."""
+    """A subtask copied its state for a checkpoint: so many bytes, of which so many have to be written."""
 
     subtask: str
     checkpoint: int
     bytes: int
+    written: int
     entries: int
 
 
@@ -401,10 +402,11 @@ class SnapshotAcknowledged(NamedTuple):
 
 
 class CheckpointCompleted(NamedTuple):
-    """Every subtask has acknowledged: the checkpoint can be restored."""
+    """Every subtask has acknowledged: the checkpoint can be restored. Of its bytes, so many had to be written."""
 
     checkpoint: int
     bytes: int
+    written: int
 
 
 class CheckpointAborted(NamedTuple):
@@ -451,6 +453,13 @@ class SubtaskFinished(NamedTuple):
     """All inputs of a subtask ended and it has emitted everything."""
 
     subtask: str
+
+
+class LoopEmptied(NamedTuple):
+    """The head of a loop knows that nothing is left in it, after so many laps without a record, and sent the end of input."""
+
+    subtask: str
+    laps: int
 
 
 class RescaleRequested(NamedTuple):

@@ -159,9 +159,9 @@ class Explainer:
             (channel, watermark)
             for index, channel in enumerate(subtask.inputs)
             for watermark in [subtask.valves[subtask.gate_of[index]].inputs[subtask.place[index]]]
-            if watermark < target and self._counts(subtask, index)
+            if not channel.feedback and watermark < target and self._counts(subtask, index)
         ]
-        if len(behind) == len(subtask.inputs):
+        if len(behind) == len(subtask.inputs) - len(subtask.feedback):
             which = "its input is" if len(behind) == 1 else "all its inputs are"
         else:
             which = (
@@ -348,6 +348,8 @@ class Explainer:
             current = stack.pop()
             for channel in current.inputs:
                 sender = self.runtime.deployment.subtasks[channel.sender]
+                if channel.feedback:
+                    continue
                 if isinstance(sender.operator, SourceOperator):
                     found[sender.id] = sender
                 elif sender.id not in found:

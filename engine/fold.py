@@ -18,11 +18,19 @@ KEPT_RESULTS = 20
 """How many checkpoints, and results of a sink, the picture shows; older ones are left out of it."""
 
 
+def dispensable(checkpoints: dict[Any, Picture]) -> Any:
+    """Which checkpoint is left out of the picture for a new one: the oldest that is over. One in progress stays."""
+    over = [number for number, entry in checkpoints.items() if entry["status"] != "triggered"]
+    return min(over, key=int)
+
+
 def waiting_part() -> dict[str, Any]:
     """What is shown of a subtask's part of a checkpoint before anything has come of it.
 
-    first_barrier, snapshot, complete (its channel state), uploaded, acknowledged: steps. held: records that had to wait on
-    blocked inputs. saved, saved_bytes: elements in flight that belong to the part.
+    first_barrier, snapshot, complete (its channel state), uploaded, acknowledged, dropped: steps. reason: why the part was
+    given up, by its name in Flink's CheckpointFailureReason. bytes: all that the copied state refers to; written: so much of
+    it is new. held: records that had to wait on blocked inputs. saved, saved_bytes: elements in flight that belong to the
+    part. left: bytes that are not in the storage yet.
     """
     return {
         "status": "waiting",
@@ -31,11 +39,22 @@ def waiting_part() -> dict[str, Any]:
         "complete": None,
         "uploaded": None,
         "acknowledged": None,
+        "dropped": None,
+        "reason": "",
         "bytes": 0,
+        "written": 0,
         "held": 0,
         "saved": 0,
         "saved_bytes": 0,
+        "left": 0,
     }
+
+
+def drop_part(part: dict[str, Any], step: int, reason: str) -> None:
+    """A part is given up in `step`. It may be given up again, by who did not know; the first reason is the one."""
+    part["status"] = "dropped"
+    if part["dropped"] is None:
+        part.update(dropped=step, reason=reason)
 
 
 def fold(picture: Picture, step: StepTrace) -> Picture:
@@ -157,7 +176,7 @@ def _result_written(picture: Picture, event: e.ResultWritten) -> None:
 def _checkpoint_triggered(picture: Picture, event: e.CheckpointTriggered) -> None:
     checkpoints = picture["checkpoints"]
     if len(checkpoints) >= KEPT_CHECKPOINTS:
-        del checkpoints[min(checkpoints, key=int)]
+        del checkpoints[dispensable(checkpoints)]
     checkpoints[str(event.checkpoint)] = {
         "kind": event.kind,
         "status": "triggered",
@@ -166,6 +185,7 @@ def _checkpoint_triggered(picture: Picture, event: e.CheckpointTriggered) -> Non
         "triggered": picture["step"],
         "ended": None,
         "bytes": 0,
+        "written": 0,
         "subtasks": {subtask: waiting_part() for subtask in event.subtasks},
     }
 
@@ -188,7 +208,8 @@ def _barrier_arrived(picture: Picture, event: e.BarrierArrived) -> None:
     part = _part(picture, event.checkpoint, event.subtask)
     if part is not None and part["first_barrier"] is None:
         part["first_barrier"] = picture["step"]
-        if len(picture["subtasks"][event.subtask]["inputs"]) > 1:
+        inputs = picture["subtasks"][event.subtask]["inputs"]
+        if sum("feedback" not in picture["channels"][name] for name in inputs) > 1:
             part["status"] = "aligning"
 
 
@@ -224,6 +245,8 @@ def _elements_saved(picture: Picture, event: e.ElementsSaved) -> None:
     if part is not None:
         part["saved"] += len(event.elements)
         part["saved_bytes"] += event.bytes
+        if picture["job"]["upload_bytes"]:
+            part["left"] += event.bytes
 
 
 def _channel_state_completed(picture: Picture, event: e.ChannelStateCompleted) -> None:
@@ -236,7 +259,7 @@ def _snapshot_uploaded(picture: Picture, event: e.SnapshotUploaded) -> None:
     part = _part(picture, event.checkpoint, event.subtask)
     if part is not None:
         status = "uploading" if event.left else "uploaded"
-        part.update(status=status, uploaded=picture["step"])
+        part.update(status=status, uploaded=picture["step"], left=event.left)
 
 
 def _upload_refused(picture: Picture, event: e.UploadRefused) -> None:
@@ -246,7 +269,7 @@ def _upload_refused(picture: Picture, event: e.UploadRefused) -> None:
 def _snapshot_dropped(picture: Picture, event: e.SnapshotDropped) -> None:
     part = _part(picture, event.checkpoint, event.subtask)
     if part is not None:
-        part["status"] = "dropped"
+        drop_part(part, picture["step"], event.reason)
 
 
 def _snapshot_declined(picture: Picture, event: e.SnapshotDeclined) -> None:
@@ -266,7 +289,13 @@ def _sources_resumed(picture: Picture, event: e.SourcesResumed) -> None:
 def _snapshot_taken(picture: Picture, event: e.SnapshotTaken) -> None:
     part = _part(picture, event.checkpoint, event.subtask)
     if part is not None:
-        part.update(status="snapshotted", snapshot=picture["step"], bytes=event.bytes)
+        part.update(
+            status="snapshotted",
+            snapshot=picture["step"],
+            bytes=event.bytes,
+            written=event.written,
+            left=event.written if picture["job"]["upload_bytes"] else 0,
+        )
 
 
 def _snapshot_acknowledged(picture: Picture, event: e.SnapshotAcknowledged) -> None:
@@ -277,8 +306,10 @@ def _snapshot_acknowledged(picture: Picture, event: e.SnapshotAcknowledged) -> N
 
 def _checkpoint_completed(picture: Picture, event: e.CheckpointCompleted) -> None:
     entry = picture["checkpoints"][str(event.checkpoint)]
-    entry.update(status="completed", ended=picture["step"], bytes=event.bytes)
-    picture["last_completed"] = event.checkpoint
+    entry.update(
+        status="completed", ended=picture["step"], bytes=event.bytes, written=event.written
+    )
+    picture["last_completed"] = max(event.checkpoint, picture["last_completed"] or 0)
 
 
 def _checkpoint_aborted(picture: Picture, event: e.CheckpointAborted) -> None:
@@ -366,6 +397,7 @@ _RULES: dict[type[Any], Callable[[Picture, Any], None]] = {
     e.SubtaskFailed: _subtask_failed,
     e.JobStateChanged: _job_state_changed,
     e.SubtaskFinished: _subtask_finished,
+    e.LoopEmptied: _nothing,
     e.RescaleRequested: _nothing,
     e.RescaleAborted: _nothing,
     e.Restored: _nothing,

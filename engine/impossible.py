@@ -90,6 +90,8 @@ def _why_not_rescale(runtime: Runtime, command: Rescale | RescaleFromCheckpoint)
             and after[edge.source] != after[edge.target]
         ):
             return f"the forward edge {edge.source} -> {edge.target} needs equal parallelism"
+        if edge.feedback and vertex.id == edge.target and partitioner.name == "broadcast":
+            return f"{edge.source} -> {edge.target} leads back as a broadcast, and a new subtask would lack what is on its way"
     return ""
 
 
@@ -107,7 +109,43 @@ def why_not(runtime: Runtime, slot: Slot) -> Reason:
         return _why_blocked(runtime, subtask, slot)
     full = [channel for channel in subtask.output.channels if channel.full]
     receivers = " and ".join(channel.receiver for channel in full)
+    circle = deadlock(runtime, subtask)
+    if circle:
+        waits = ", and ".join(
+            f"{one} waits for {other}"
+            for one, other in zip(circle, circle[1:] + circle[:1], strict=True)
+        )
+        return (
+            "deadlock",
+            f"no credit towards {receivers}, and none will come: the loop is full, {waits}",
+            [channel.name for channel in full],
+        )
     return "credit", f"no credit towards {receivers}", [channel.name for channel in full]
+
+
+def deadlock(runtime: Runtime, subtask: Subtask) -> list[str]:
+    """The subtasks of a loop that wait for each other's credit, where `subtask` is one of them or waits for one; else [].
+
+    None of them takes anything while an output of it is full, so only a failure ends this.
+    """
+    subtasks = runtime.deployment.subtasks
+    way: list[str] = []
+    done: set[str] = set()
+
+    def follow(name: str) -> list[str]:
+        if name in way:
+            return way[way.index(name) :]
+        if name in done:
+            return []
+        done.add(name)
+        way.append(name)
+        for channel in subtasks[name].output.channels:
+            if channel.full and (circle := follow(channel.receiver)):
+                return circle
+        way.pop()
+        return []
+
+    return follow(subtask.id)
 
 
 def _why_blocked(runtime: Runtime, subtask: Subtask, slot: Slot) -> Reason:
@@ -119,7 +157,11 @@ def _why_blocked(runtime: Runtime, subtask: Subtask, slot: Slot) -> Reason:
         alignment = subtask.snapshots.alignment()
         received = alignment.received if alignment else ()
         awaited = alignment.checkpoint if alignment else ""
-        waiting = [held.name for index, held in enumerate(subtask.inputs) if index not in received]
+        waiting = [
+            held.name
+            for index, held in enumerate(subtask.inputs)
+            if index not in received and not held.feedback
+        ]
         senders = " and ".join(name.partition(">")[0] for name in waiting)
         return "alignment", f"waits for barrier {awaited} from {senders}", waiting
     if runtime.snapshots.paused is not None:

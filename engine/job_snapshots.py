@@ -8,7 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from engine.checkpointing.completed import SAVEPOINT
-from engine.checkpointing.failure_reasons import COUNTED, EXPIRED, FINALIZE, REASONS
+from engine.checkpointing.failure_reasons import (
+    COUNTED,
+    EXPIRED,
+    FINALIZE,
+    LOOP_NOT_DRAINED,
+    REASONS,
+)
 from engine.deployment import Slot
 from engine.elements import MAX_TIMESTAMP
 from engine.errors import InvalidJob
@@ -27,11 +33,15 @@ ANSWERS = ("acknowledge", "decline")
 STOPPED = "stopped"
 DRAINED = "drained"
 
+PATIENCE = 10_000
+"""How many elements may come back in loops while the channels drain: one that never runs empty must not hang the job."""
+
 
 class JobSnapshots:
     """Everything that happens to the checkpoints of one runtime.
 
     paused: stop-the-world: the checkpoint for which the sources pause, or None. drained: whether the channels are empty.
+    patience: how many more elements may come back in loops until then.
     wanted: whether a periodic checkpoint is due and waits for room. ended: when the last checkpoint ended (microseconds).
     stop: how the job ends with the savepoint in progress, or "" where it goes on.
     """
@@ -42,6 +52,7 @@ class JobSnapshots:
         self.coordinator = runtime.coordinator
         self.paused: int | None = None
         self.drained = False
+        self.patience = PATIENCE
         self.wanted = False
         self.ended = 0
         self.stop = ""
@@ -64,8 +75,9 @@ class JobSnapshots:
         checkpoint = self.coordinator.trigger(kind, subtasks, self._now)
         if settings.timeout is not None:
             runtime.clock.wake(self._now + settings.timeout * 1000, "expire")
-        if kind != SAVEPOINT and settings.scheme == STOP_THE_WORLD:
+        if not self._has_barriers(checkpoint):
             self._pause(checkpoint)
+            runtime.update_clock_bit()
             return checkpoint
         if kind != SAVEPOINT and settings.aligned_timeout:
             for subtask in subtasks:
@@ -136,17 +148,21 @@ class JobSnapshots:
             self._started(subtask, self.runtime.delivered(slot, ("trigger",))[0].checkpoint)
 
     def _started(self, subtask: Subtask, checkpoint: int) -> None:
-        stops = self.runtime.state == STOPPING
+        stops = self.runtime.state == STOPPING and checkpoint == self.coordinator.newest()
         if stops and self.stop == DRAINED and isinstance(subtask.operator, SourceOperator):
             subtask.operator.raise_watermark(MAX_TIMESTAMP, subtask.out)
             subtask.flush()
         subtask.snapshots.start(
-            checkpoint, self.is_unaligned(checkpoint), forward=self.paused is None
+            checkpoint, self.is_unaligned(checkpoint), forward=self._has_barriers(checkpoint)
         )
         if stops:
             # After the barrier nothing is read, and no watermark follows it.
             subtask.stopped = True
             self.runtime.readiness.blocked |= self.runtime.deployment.inputs(subtask.id)
+
+    def _has_barriers(self, checkpoint: int) -> bool:
+        """Whether a checkpoint is told by barriers, and not by messages while nothing is in flight."""
+        return self.settings.scheme != STOP_THE_WORLD or self.coordinator.is_savepoint(checkpoint)
 
     def _answered(self, slot: Slot, subtask: str) -> None:
         message, part = self.runtime.delivered(slot, ANSWERS)
@@ -163,8 +179,12 @@ class JobSnapshots:
             return
         if complete:
             self._over(checkpoint)
-            if self.runtime.state == STOPPING:
+            if self._stops_with(checkpoint):
                 self._stopped(checkpoint)
+
+    def _stops_with(self, ended: int) -> bool:
+        """Whether the checkpoint that has just ended is the savepoint with which the job stops: none is triggered after it."""
+        return self.runtime.state == STOPPING and ended > (self.coordinator.newest() or 0)
 
     def _stopped(self, savepoint: int) -> None:
         """The savepoint with which the job stops is complete."""
@@ -180,9 +200,9 @@ class JobSnapshots:
         self.coordinator.abort(checkpoint, failure, reason)
         self._tell(list(self.runtime.deployment.subtasks), "abort", checkpoint)
         self._over(checkpoint)
-        if self.runtime.state == STOPPING:
+        if self._stops_with(checkpoint):
             self.runtime.go_on(f"savepoint {checkpoint} was given up: {reason or REASONS[failure]}")
-        if failure in COUNTED:
+        if failure in COUNTED and self.runtime.state in (RUNNING, STOPPING):
             self.coordinator.failures += 1
             if self.coordinator.failures > self.settings.tolerated_failures:
                 failed = self.coordinator.failures
@@ -235,12 +255,13 @@ class JobSnapshots:
         """The job was cancelled, and with it whatever the coordinator had in progress."""
         self.coordinator.drop_messages()
         self.paused, self.drained, self.wanted, self.stop = None, False, False, ""
+        self.watch_drain()
 
     # Stop-the-world
 
     def _pause(self, checkpoint: int) -> None:
         deployment = self.runtime.deployment
-        self.paused, self.drained = checkpoint, False
+        self.paused, self.drained, self.patience = checkpoint, False, PATIENCE
         for source in deployment.sources():
             self.runtime.readiness.blocked |= deployment.inputs(source.id)
         self._emit(SourcesPaused(checkpoint))
@@ -253,7 +274,15 @@ class JobSnapshots:
         draining = self.paused is not None and not self.drained
         for channel in self.runtime.deployment.channels.values():
             taker = plain[channel.slot]
-            takers[channel.slot] = draining_taker(taker, self) if draining and taker else taker
+            takers[channel.slot] = taker
+            if draining and taker:
+                takers[channel.slot] = draining_taker(taker, self, channel.feedback)
+
+    def came_back(self, elements: int) -> None:
+        """So many elements have come back in a loop while the channels drain."""
+        self.patience -= elements
+        if not self.patience and self.paused is not None:
+            self.abort(self.paused, LOOP_NOT_DRAINED)
 
     def maybe_drained(self) -> None:
         """Tell every subtask to copy its state, where nothing is in flight any more."""
@@ -287,11 +316,11 @@ class JobSnapshots:
     # Stepping back
 
     def keyframe(self) -> Any:
-        return self.paused, self.drained, self.wanted, self.ended, self.stop
+        return self.paused, self.drained, self.patience, self.wanted, self.ended, self.stop
 
     def rewind(self, frame: Any) -> None:
         """Take over a keyframe, after the subtasks have taken over theirs."""
         draining = self.paused is not None and not self.drained
-        self.paused, self.drained, self.wanted, self.ended, self.stop = frame
+        self.paused, self.drained, self.patience, self.wanted, self.ended, self.stop = frame
         if draining or self.paused is not None:
             self.watch_drain()

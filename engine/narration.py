@@ -118,6 +118,8 @@ def _lead(step: StepTrace, by_type: dict[type[Any], list[Any]], times: TimeForma
         return [f"{receiver} was told by {sender} that a checkpoint is given up"]
     if taken.kind == "status":
         return [f"{receiver} received a status from {sender}"]
+    if taken.kind == "probe":
+        return [f"{receiver} received a probe from {sender}: is anything left in the loop"]
     if taken.kind == "end":
         return [f"{receiver} received the end of input from {sender}", *_fired(by_type, times)]
     if e.ResultWritten in by_type:
@@ -172,7 +174,7 @@ def _channel(name: str) -> str:
 
 
 def _a(kind: str) -> str:
-    return "An end" if kind == "end" else f"A {kind}"
+    return {"end": "An end", "cancel": "A cancellation"}.get(kind, f"A {kind}")
 
 
 def _due(timer: e.TimerSet | e.TimerFired, times: TimeFormat) -> str:
@@ -205,6 +207,11 @@ def _restored(event: e.Restored, times: TimeFormat) -> str:
         groups = "1 key group" if event.moved == 1 else f"{event.moved} key groups"
         return f"The job restarted from {source} with the new parallelism; {groups} changed owner"
     return f"The job restarted from {source}; the sources went back to their offsets then"
+
+
+def _size(event: e.SnapshotTaken | e.CheckpointCompleted) -> str:
+    new = "" if event.written == event.bytes else f", {event.written} B of it new"
+    return f"{event.bytes} B{new}"
 
 
 _SENTENCES: dict[type[Any], Callable[[Any, TimeFormat], str]] = {
@@ -329,12 +336,12 @@ _SENTENCES: dict[type[Any], Callable[[Any, TimeFormat], str]] = {
     ),
     e.SourcesResumed: lambda v, t: f"the sources read again after checkpoint {v.checkpoint}",
     e.SnapshotTaken: lambda v, t: (
-        f"{v.subtask} copied its state for checkpoint {v.checkpoint} ({v.entries} {'entry' if v.entries == 1 else 'entries'}, {v.bytes} B)"
+        f"{v.subtask} copied its state for checkpoint {v.checkpoint} ({v.entries} {'entry' if v.entries == 1 else 'entries'}, {_size(v)})"
     ),
     e.SnapshotAcknowledged: lambda v, t: (
         f"The coordinator has {v.subtask}'s part of checkpoint {v.checkpoint}"
     ),
-    e.CheckpointCompleted: lambda v, t: f"checkpoint {v.checkpoint} is complete ({v.bytes} B)",
+    e.CheckpointCompleted: lambda v, t: f"checkpoint {v.checkpoint} is complete ({_size(v)})",
     e.CheckpointAborted: lambda v, t: (
         f"checkpoint {v.checkpoint} was given up: {v.reason} ({v.failure})"
     ),
@@ -343,6 +350,10 @@ _SENTENCES: dict[type[Any], Callable[[Any, TimeFormat], str]] = {
     ),
     e.JobStateChanged: lambda v, t: f"the job is {v.state}" + (f": {v.reason}" if v.reason else ""),
     e.SubtaskFinished: lambda v, t: f"{v.subtask} has finished",
+    e.LoopEmptied: lambda v, t: (
+        f"{v.subtask} knows that its loop is empty"
+        + (f", after {v.laps} quiet {'lap' if v.laps == 1 else 'laps'}" if v.laps else "")
+    ),
     e.RescaleRequested: lambda v, t: (
         f"{v.vertex} is to run with parallelism {v.parallelism}, from "
         + (f"checkpoint {v.checkpoint}" if v.checkpoint else "the beginning")
@@ -357,6 +368,6 @@ _FOLLOWING = frozenset({
     e.InputBlocked, e.SnapshotTaken, e.InputsReleased, e.BarrierOvertook, e.AlignmentTimedOut, e.ElementsSaved,
     e.ChannelStateCompleted, e.SnapshotUploaded, e.UploadRefused, e.SnapshotDropped, e.SnapshotDeclined, e.SourcesPaused,
     e.ChannelsDrained, e.SourcesResumed, e.SnapshotAcknowledged, e.CheckpointCompleted, e.CheckpointAborted,
-    e.SubtaskFailed, e.SubtaskFinished, e.RescaleRequested, e.RescaleAborted, e.Restored,
+    e.SubtaskFailed, e.SubtaskFinished, e.LoopEmptied, e.RescaleRequested, e.RescaleAborted, e.Restored,
 })  # fmt: skip
 """What a step's sentence tells after its lead."""

@@ -52,6 +52,7 @@ def deployed_picture(
         "attempt": runtime.attempt,
         "reason": runtime.reason,
         "scheme": runtime.job.checkpointing.scheme,
+        "upload_bytes": runtime.job.checkpointing.upload_bytes,
         "paused": runtime.snapshots.paused,
     }
     subtasks = {name: _subtask(runtime, subtask) for name, subtask in deployment.subtasks.items()}
@@ -84,10 +85,16 @@ def _graph(runtime: Runtime) -> dict[str, Any]:
                 "partitioner": partitioner.name,
                 "detail": edge.partitioner.detail,
                 "tag": edge.tag,
+                **_leading_back(edge.feedback),
             }
             for edge, partitioner in zip(job.edges, deployment.graph.partitioners, strict=True)
         ],
     }
+
+
+def _leading_back(feedback: bool) -> dict[str, bool]:
+    """Only edges and channels that lead back say so."""
+    return {"feedback": True} if feedback else {}
 
 
 def _channel(runtime: Runtime, channel: Channel) -> dict[str, Any]:
@@ -95,6 +102,7 @@ def _channel(runtime: Runtime, channel: Channel) -> dict[str, Any]:
     return {
         "from": channel.sender,
         "to": channel.receiver,
+        **_leading_back(channel.feedback),
         "capacity": channel.capacity,
         "taken": channel.taken,
         "queue": [
@@ -115,7 +123,7 @@ def _status(runtime: Runtime, subtask: Subtask) -> str:
 
 def _subtask(runtime: Runtime, subtask: Subtask) -> dict[str, Any]:
     operator = subtask.operator
-    blocked = subtask.snapshots.handler.blocked() if len(subtask.inputs) > 1 else ()
+    blocked = subtask.snapshots.handler.blocked() if subtask.snapshots.awaited > 1 else ()
     aligning = None
     if blocked:
         aligning = {

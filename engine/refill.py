@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from engine.checkpointing.channel_state import ARBITRARY, OF_PARTITIONER
+from engine.checkpointing.channel_state import ARBITRARY, OF_PARTITIONER, ROUND_ROBIN
 from engine.checkpointing.snapshot import Elements
 from engine.deployment import Deployment
 from engine.elements import RECORD, Element
@@ -44,9 +44,13 @@ def _spread(
     """The records of one edge by the channels of another parallelism.
 
     A watermark or a status speaks for one old channel, of which a new one may hold several, so both are left out: the
-    sources say them anew.
+    sources say them anew. Where the new senders and receivers are not all connected, as on a feedback edge they may not
+    be, a record goes to its receiver by the first channel that leads there.
     """
-    mapper = OF_PARTITIONER[deployment.graph.partitioners[edge].name]
+    mapper = OF_PARTITIONER.get(deployment.graph.partitioners[edge].name, ROUND_ROBIN)
+    channels = [
+        channel.link for channel in deployment.channels.values() if channel.link.edge == edge
+    ]
     senders = ARBITRARY.new_to_old(before[0], after[0])
     receivers = mapper.new_to_old(before[1], after[1])
     spread: dict[Link, tuple[Element, ...]] = {}
@@ -57,6 +61,8 @@ def _spread(
             elements = [element for element in elements if route.receiver(element) == receiver]
         if elements:
             new = Link(edge, sender, receiver)
+            if new not in channels:
+                new = next(link for link in channels if link.receiver == receiver)
             spread[new] = (*spread.get(new, ()), *elements)
     return spread
 

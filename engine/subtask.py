@@ -28,6 +28,7 @@ from engine.events import (
     WatermarkAdvanced,
 )
 from engine.graph.checkpoint_settings import CheckpointSettings
+from engine.loop_end import LoopEnd, LoopPlace
 from engine.network.channel import Channel
 from engine.network.credit import Readiness
 from engine.network.result_partition import ResultPartition
@@ -72,6 +73,7 @@ class Subtask:
         gate_of: list[int],
         output: ResultPartition,
         settings: CheckpointSettings,
+        loop: LoopPlace | None = None,
     ) -> None:
         self.host = host
         self.id = subtask_id
@@ -88,6 +90,9 @@ class Subtask:
         self.place = [gate_of[:index].count(gate) for index, gate in enumerate(gate_of)]
         """The place of each input in its gate."""
         self.combined = Combined(gates, operator.context.exclude_ended)
+        self.feedback = frozenset(index for index, channel in enumerate(inputs) if channel.feedback)
+        """The inputs on which records of a loop come back; they say nothing about event time."""
+        self.loop_end = LoopEnd(self, loop) if loop else None
         self.watermark = MIN_TIMESTAMP
         self.idle = False
         self.snapshots = self.snapshots_type(self, settings)
@@ -150,7 +155,7 @@ class Subtask:
     def _gate_changed(self, gate: int) -> None:
         """A gate's watermark rose, or its status changed: combine the gates, and tell the operator and everybody below."""
         valve = self.valves[gate]
-        if len(self.valves) == 1:
+        if len(self.valves) == 1 or self.feedback:
             watermark, idle = valve.output, valve.idle
         else:
             self.combined.update(gate, valve.output, valve.idle, all(valve.ended))
@@ -183,6 +188,8 @@ class Subtask:
                 if not split.ended and split.ready_at is None:
                     self.host.readiness.nonempty |= split.bit
             self.host.align(self.operator.spec.alignment)
+        if self.loop_end is not None:
+            self.loop_end.settle()
         return more
 
     def cancelled(self) -> None:
@@ -197,9 +204,17 @@ class Subtask:
         if self.host.trace.events is not None:
             self.host.trace.events.append(InputEnded(self.id, self.inputs[index].name))
         self.ended[index] = True
-        self._time_ended(index)
+        if index not in self.feedback:
+            self._time_ended(index)
+        if self.loop_end is not None:
+            self.loop_end.settle()
         if all(self.ended):
             self.finish()
+
+    def probe_arrived(self, index: int, quiet: int) -> None:
+        """Somebody asks whether anything is left in this subtask's loop."""
+        if self.loop_end is not None:
+            self.loop_end.probe_arrived(index, quiet)
 
     def _time_ended(self, index: int) -> None:
         """Input `index` has no more to say about event time."""
@@ -223,7 +238,8 @@ class Subtask:
         """All input has ended and was processed."""
         self.flush()
         self.finished = True
-        self.output.broadcast(END_OF_INPUT)
+        if self.loop_end is None or not self.loop_end.closed:
+            self.output.broadcast(END_OF_INPUT)
         if self.host.trace.events is not None:
             self.host.trace.events.append(SubtaskFinished(self.id))
         self.host.subtask_finished()
@@ -247,10 +263,11 @@ class Subtask:
             self.combined.keyframe(),
             list(self.ended),
             scalars,
+            None if self.loop_end is None else self.loop_end.keyframe(),
         )
 
     def rewind(self, frame: Any) -> None:
-        operator, output, valves, combined, ended, scalars = frame
+        operator, output, valves, combined, ended, scalars, loop_end = frame
         self.out.clear()  # a burst that raised leaves here what it had not sent yet
         self.operator.side.clear()
         self.operator.rewind(operator)
@@ -261,3 +278,5 @@ class Subtask:
         self.ended[:] = ended
         self.watermark, self.idle, snapshots, self.finished, self.failed, self.stopped = scalars
         self.snapshots.rewind(snapshots)
+        if self.loop_end is not None:
+            self.loop_end.rewind(loop_end)

@@ -40,7 +40,8 @@ from engine.events import (
     SnapshotUploaded,
     UploadRefused,
 )
-from engine.graph.checkpoint_settings import AT_LEAST_ONCE, CheckpointSettings
+from engine.fold import drop_part
+from engine.graph.checkpoint_settings import AT_LEAST_ONCE, UNALIGNED, CheckpointSettings
 from engine.network.channel import Channel, Link
 from engine.network.result_partition import element_id
 from engine.state.sizes import full_bytes, written_bytes
@@ -54,20 +55,25 @@ NOTHING: frozenset[int] = frozenset()
 class SubtaskSnapshots:
     """The checkpoints of one subtask.
 
+    awaited: on how many inputs a barrier has to come before the copy; those of a loop that come back are none of them.
     parts: those of its parts that are not acknowledged yet, oldest first.
-    given_up: the newest checkpoint that the coordinator has given up, as far as this subtask knows.
+    seen: the newest checkpoint of which a message, a barrier or a cancellation has come here, 0 for none.
+    given_up: those behind `seen` that the coordinator is known to have given up.
     refused: whether the storage refuses the next part.
     """
 
     def __init__(self, subtask: Subtask, settings: CheckpointSettings) -> None:
-        inputs = len(subtask.inputs)
         self.subtask = subtask
         self.host = subtask.host
-        self.handler = BarrierHandler(inputs)
-        self.tracker = BarrierTracker(inputs) if settings.scheme == AT_LEAST_ONCE else None
+        self.awaited = len(subtask.inputs) - len(subtask.feedback)
+        self.handler = BarrierHandler(len(subtask.inputs))
+        self.handler.open -= subtask.feedback
+        self.tracker = BarrierTracker(self.awaited) if settings.scheme == AT_LEAST_ONCE else None
+        self.may_overtake = settings.scheme == UNALIGNED
         self.upload_bytes = settings.upload_bytes
         self.parts: list[SnapshotInProgress] = []
-        self.given_up = 0
+        self.seen = 0
+        self.given_up: frozenset[int] = NOTHING
         self.refused = False
 
     def _emit(self, event: Any) -> None:
@@ -89,13 +95,33 @@ class SubtaskSnapshots:
         subtask = self.subtask
         channel = subtask.inputs[index]
         self._emit(BarrierArrived(subtask.id, channel.name, checkpoint))
-        self.host.coordinator.barrier_arrived(subtask.id, checkpoint, len(subtask.inputs))
+        self.host.coordinator.barrier_arrived(subtask.id, checkpoint, self.awaited)
+        if self._was_given_up(checkpoint):
+            self.carry_out(self.decider(checkpoint).cancel(checkpoint))
+            return
+        if index in subtask.feedback:
+            self._barrier_came_back(index, checkpoint)
+            return
         unaligned = overtaken is not None
         self.carry_out(self.decider(checkpoint).barrier(index, checkpoint, unaligned))
         part = self._in_progress(checkpoint)
         if part is not None and part.unaligned:
             if overtaken:
                 self._save(part, part.inputs, channel, overtaken, channel.taken)
+            part.recording -= {index}
+            self.record()
+            self._settle(part)
+
+    def _barrier_came_back(self, index: int, checkpoint: int) -> None:
+        """What comes on this input from now on was sent behind the barrier.
+
+        A barrier that overtakes may enter the loop behind the head, and come back first: then the copy is due at once.
+        """
+        overtakes = self.may_overtake and not self.host.coordinator.is_savepoint(checkpoint)
+        if overtakes and self._in_progress(checkpoint) is None:
+            self.carry_out(self.handler.barrier(index, checkpoint, True))
+        part = self._in_progress(checkpoint)
+        if part is not None:
             part.recording -= {index}
             self.record()
             self._settle(part)
@@ -120,19 +146,20 @@ class SubtaskSnapshots:
         for decision in decisions:
             if isinstance(decision, Trigger):
                 number = decision.checkpoint
-                recording = NOTHING
+                recording = self.subtask.feedback
                 if decision.unaligned and StopChannelState not in kinds:
-                    recording = self.handler.open.difference(self.handler.received)
+                    recording |= self.handler.open
+                recording = recording.difference(self.handler.received)
                 self.take(number, decision.unaligned, recording)
             elif isinstance(decision, Block):
-                if len(self.subtask.inputs) > 1 and Trigger not in kinds:
+                if self.awaited > 1 and Trigger not in kinds:
                     self._block(self.subtask.inputs[decision.input])
             elif isinstance(decision, Resume):
                 released.append(decision.input)
             elif isinstance(decision, Abort):
                 number = decision.checkpoint
                 self._give_up(decision)
-        if released and len(self.subtask.inputs) > 1:
+        if released and self.awaited > 1:
             self._release(number, [self.subtask.inputs[index] for index in released])
 
     def _block(self, channel: Channel) -> None:
@@ -158,18 +185,19 @@ class SubtaskSnapshots:
         recording: frozenset[int] = NOTHING,
         forward: bool = True,
     ) -> None:
-        """Copy the state and forward the barrier. An aligned part is complete with that.
+        """Copy the state and forward the barrier. An aligned part is complete with that, but for the head of a loop.
 
         recording: the inputs whose elements belong to the part until their barriers come.
         """
         subtask = self.subtask
         savepoint = self.host.coordinator.is_savepoint(checkpoint)
         state = subtask.operator.savepoint() if savepoint else subtask.operator.snapshot()
-        size = full_bytes(state)
-        self._emit(SnapshotTaken(subtask.id, checkpoint, size, subtask.operator.entries()))
-        self.host.coordinator.snapshot_taken(subtask.id, checkpoint, size)
-        left = written_bytes(state) if self.upload_bytes else 0
-        part = SnapshotInProgress(checkpoint, state, left, unaligned)
+        size, written = full_bytes(state), written_bytes(state)
+        left = written if self.upload_bytes else 0
+        self._emit(SnapshotTaken(subtask.id, checkpoint, size, written, subtask.operator.entries()))
+        self.host.coordinator.snapshot_taken(subtask.id, checkpoint, size, written, left)
+        in_channels = unaligned or bool(recording)
+        part = SnapshotInProgress(checkpoint, state, left, in_channels)
         part.recording = recording
         self.parts.append(part)
         if unaligned:
@@ -180,11 +208,14 @@ class SubtaskSnapshots:
         else:
             if forward:
                 subtask.output.broadcast((BARRIER, checkpoint))
+            if recording:
+                self.record()
             self._settle(part)
 
     def start(self, checkpoint: int, unaligned: bool, forward: bool = True) -> None:
         """The coordinator asks for a part: of a source, or of any subtask where nothing is in flight."""
-        if checkpoint <= self.given_up:
+        if self._was_given_up(checkpoint):
+            self.subtask.output.broadcast((CANCEL, checkpoint))
             return
         self.take(checkpoint, unaligned, forward=forward)
         part = self._in_progress(checkpoint)
@@ -218,6 +249,7 @@ class SubtaskSnapshots:
         if entry is not None:
             entry["saved"] += len(names)
             entry["saved_bytes"] += size
+            entry["left"] += size if self.upload_bytes else 0
         if names:
             self._emit(ElementsSaved(self.subtask.id, part.checkpoint, channel.name, names, size))
 
@@ -268,7 +300,7 @@ class SubtaskSnapshots:
             return
         part.left = max(0, part.left - (self.upload_bytes or 0))
         status = "uploading" if part.left else "uploaded"
-        self._show(checkpoint, status=status, uploaded=self.host.trace.step + 1)
+        self._show(checkpoint, status=status, uploaded=self.host.trace.step + 1, left=part.left)
         self._emit(SnapshotUploaded(self.subtask.id, checkpoint, part.left))
         self._settle(part)
 
@@ -296,26 +328,38 @@ class SubtaskSnapshots:
         self.host.message_sent(subtask, "decline")
 
     def _dropped(self, checkpoint: int, reason: str) -> None:
-        self._show(checkpoint, status="dropped")
+        entry = self.host.coordinator.entry(self.subtask.id, checkpoint)
+        if entry is not None:
+            drop_part(entry, self.host.trace.step + 1, reason)
         self._emit(SnapshotDropped(self.subtask.id, checkpoint, reason))
 
     def cancel_arrived(self, checkpoint: int) -> None:
         """A sender has given a checkpoint up, and says so in a channel."""
+        self._was_given_up(checkpoint)
         self.carry_out(self.decider(checkpoint).cancel(checkpoint))
 
     def abort(self, checkpoint: int) -> None:
-        """The coordinator has given a checkpoint up: drop its part, and tell those below who still wait for barriers."""
-        known = checkpoint <= self.given_up
-        self.given_up = max(self.given_up, checkpoint)
-        decisions = self.decider(checkpoint).cancel(checkpoint) if self.subtask.inputs else []
+        """The coordinator has given a checkpoint up: drop its part, and wait no more for its barriers.
+
+        Where nothing of it has come yet, it is given up when something does: those below hear of checkpoints in order.
+        """
         part = self._in_progress(checkpoint)
-        if decisions:
-            self.carry_out(decisions)
+        if checkpoint > self.seen:
+            self.given_up |= {checkpoint}
+        elif self.decider(checkpoint).collects(checkpoint):
+            self.carry_out(self.decider(checkpoint).cancel(checkpoint))
         elif part is not None:
             self._drop(part)
             self._dropped(checkpoint, DECLINED_ON_CANCELLATION)
-        if not self.subtask.inputs and not known:
-            self.subtask.output.broadcast((CANCEL, checkpoint))
+
+    def _was_given_up(self, checkpoint: int) -> bool:
+        """Something of a checkpoint has come: whether the coordinator has given it up before."""
+        known = checkpoint in self.given_up
+        if checkpoint > self.seen:
+            self.seen = checkpoint
+            if self.given_up:
+                self.given_up = frozenset(one for one in self.given_up if one > checkpoint)
+        return known
 
     def _drop(self, part: SnapshotInProgress) -> None:
         self.parts.remove(part)
@@ -351,6 +395,7 @@ class SubtaskSnapshots:
         if self.tracker is not None:
             self.tracker.reset()
         self.parts.clear()
+        self.record()
 
     # Stepping back
 
@@ -358,13 +403,14 @@ class SubtaskSnapshots:
         return (
             self.handler.keyframe(),
             None if self.tracker is None else self.tracker.keyframe(),
+            self.seen,
             self.given_up,
             self.refused,
             tuple(part.keyframe() for part in self.parts),
         )
 
     def rewind(self, frame: Any) -> None:
-        handler, tracker, self.given_up, self.refused, parts = frame
+        handler, tracker, self.seen, self.given_up, self.refused, parts = frame
         self.handler.rewind(handler)
         if self.tracker is not None:
             self.tracker.rewind(tracker)

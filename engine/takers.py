@@ -9,7 +9,16 @@ from collections.abc import Callable
 from itertools import repeat
 from typing import Protocol
 
-from engine.elements import BARRIER, CANCEL, MAX_TIMESTAMP, RECORD, STATUS, WATERMARK, Element
+from engine.elements import (
+    BARRIER,
+    CANCEL,
+    MAX_TIMESTAMP,
+    PROBE,
+    RECORD,
+    STATUS,
+    WATERMARK,
+    Element,
+)
 from engine.errors import USER_ERRORS
 from engine.events import ElementTaken, PriorityBarrierTaken
 from engine.network.result_partition import shown_element
@@ -22,9 +31,12 @@ Taker = Callable[[int], int]
 
 
 class Drain(Protocol):
-    """Who waits until nothing is in flight."""
+    """Who waits until nothing is in flight. patience: how many more elements it lets come back in a loop."""
+
+    patience: int
 
     def maybe_drained(self) -> None: ...
+    def came_back(self, elements: int) -> None: ...
 
 
 class RetryAtomically(Exception):
@@ -118,6 +130,8 @@ def channel_taker(subtask: Subtask, index: int) -> Taker:
             subtask.snapshots.cancel_arrived(element[1])
         elif kind == STATUS:
             subtask.status_arrived(index, element[1])
+        elif kind == PROBE:
+            subtask.probe_arrived(index, element[1])
         else:
             subtask.input_ended(index)
 
@@ -268,7 +282,7 @@ def recording_taker(plain: Taker, subtask: Subtask, index: int) -> Taker:
     return take
 
 
-def draining_taker(plain: Taker, drain: Drain) -> Taker:
+def draining_taker(plain: Taker, drain: Drain, feedback: bool) -> Taker:
     """`plain`, after which somebody wants to know whether anything is left in flight."""
 
     def take(limit: int) -> int:
@@ -276,7 +290,13 @@ def draining_taker(plain: Taker, drain: Drain) -> Taker:
         drain.maybe_drained()
         return taken
 
-    return take
+    def take_back(limit: int) -> int:
+        taken = plain(min(limit, drain.patience))
+        drain.came_back(taken)
+        drain.maybe_drained()
+        return taken
+
+    return take_back if feedback else take
 
 
 def split_taker(subtask: Subtask, operator: SourceOperator, split: Split) -> Taker:

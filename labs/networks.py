@@ -24,6 +24,23 @@ def read_lab_network(lab: LabSpec, values: Mapping[str, int]) -> ProcessNetwork:
     return check_script(text, lab.network_path.name, numbers)
 
 
+def protocols_of(lab: LabSpec) -> tuple[str, ...]:
+    """The names of the protocols that a run of the lab may follow."""
+    for parameter in lab.parameters:
+        if parameter.name == PROTOCOL:
+            return tuple(parameter.choices)
+    return (AS_PUBLISHED,)
+
+
+def values_under(lab: LabSpec, values: Mapping[str, int], protocol: str) -> dict[str, int]:
+    """These parameters, with one of the protocols of `protocols_of`."""
+    for parameter in lab.parameters:
+        if parameter.name == PROTOCOL:
+            place = parameter.choices.index(protocol)
+            return {**values, PROTOCOL: parameter.minimum + place}
+    return dict(values)
+
+
 def protocol_of(lab: LabSpec, values: Mapping[str, int]) -> str:
     """The name of the protocol that the processes follow."""
     for parameter in lab.parameters:

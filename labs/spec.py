@@ -1,6 +1,6 @@
 """A lab folder -> a validated, frozen LabSpec.
 
-    lab.toml   title, order, minutes, seed, scheduler, parameters, times, keys, parts, questions
+    lab.toml   title, order, minutes, seed, scheduler, parameters, schemes, times, keys, parts, questions
     page.md    the exercise, with the places of its questions
     hints.md   hints to questions, with what they cost
     job.py     builds the job; or network.txt, where the lab is about a network of processes
@@ -14,7 +14,7 @@ import hashlib
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails, to_json
@@ -27,6 +27,16 @@ from labs.toml_lines import line_of
 
 SLUG = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 IDENTIFIER = r"^[a-z_][a-z0-9_]*$"
+
+Scheme = Literal[
+    "aligned",
+    "unaligned",
+    "unaligned_after_timeout",
+    "at_least_once",
+    "none",
+    "stop_the_world",
+]
+"""How snapshots of a run are taken; streamlab/runs/schemes.py says what each means. A lab that lists none offers no choice."""
 
 Sentence = Annotated[str, Field(min_length=1, max_length=200)]
 
@@ -97,6 +107,7 @@ class LabFile(Strict):
     network: str = "network.txt"
     times: Times = Times()
     parameters: tuple[Parameter, ...] = ()
+    schemes: tuple[Scheme, ...] = get_args(Scheme)
     keys: dict[str, str] = {}
     parts: tuple[Part, ...] = ()
     questions: tuple[Question, ...] = ()
@@ -128,6 +139,7 @@ class LabSpec:
     seed: int
     scheduler: str
     parameters: tuple[Parameter, ...]
+    schemes: tuple[str, ...]  # that a student may choose from
     time_zone_minutes: int
     time_zone_name: str
     time_format: str
@@ -199,6 +211,7 @@ def load_lab(folder: Path) -> LabSpec:
         seed=lab.seed,
         scheduler=lab.scheduler,
         parameters=lab.parameters,
+        schemes=lab.schemes,
         time_zone_minutes=lab.times.zone_minutes,
         time_zone_name=lab.times.zone_name,
         time_format=lab.times.format,

@@ -23,7 +23,8 @@ FOR_CONTENT = (
 )
 # Glyphs and the parts of the stage are drawing, as svg.js is: they know no panel and no transport.
 FOR_PANELS = {
-    f"../{name}.js" for name in ["selectors", "svg", "format", "glyphs", "layout", "tokens_canvas"]
+    f"../{name}.js"
+    for name in ["selectors", "snapshots", "svg", "format", "glyphs", "layout", "tokens_canvas"]
 }
 DRAWING = "../stage/"
 

@@ -208,6 +208,10 @@ class BarrierHandler:
         self.state, decisions = self.state.time_out(self)
         return self._noted(decisions)
 
+    def collects(self, checkpoint: int) -> bool:
+        """Whether the barriers of this checkpoint are being collected."""
+        return self.pending and checkpoint == self.checkpoint
+
     def alignment(self) -> Alignment | None:
         """What is being collected, or None."""
         return Alignment(self.checkpoint, self.received) if self.pending else None

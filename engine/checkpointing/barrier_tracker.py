@@ -12,6 +12,7 @@ from typing import Any
 
 from engine.checkpointing.barrier_handler import (
     CANCELLED,
+    SUBSUMED,
     Abort,
     Alignment,
     Decision,
@@ -56,8 +57,13 @@ class BarrierTracker:
         if checkpoint <= self.newest:
             return []
         self.newest = checkpoint
+        older = [one.checkpoint for one in self.pending if one.checkpoint < checkpoint]
         self.pending = tuple(one for one in self.pending if one.checkpoint > checkpoint)
-        return [Abort(checkpoint, CANCELLED)]
+        return [*(Abort(one, SUBSUMED) for one in older), Abort(checkpoint, CANCELLED)]
+
+    def collects(self, checkpoint: int) -> bool:
+        """Whether the barriers of this checkpoint are being counted."""
+        return any(one.checkpoint == checkpoint for one in self.pending)
 
     def alignment(self) -> Alignment | None:
         """The oldest checkpoint whose barriers are being counted, or None."""

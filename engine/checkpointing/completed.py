@@ -23,7 +23,8 @@ SAVEPOINT = "savepoint"
 
 
 class MemoryStorage:
-    """The completed checkpoints of the run's present; the newest is what recovery uses.
+    """The completed checkpoints of the run's present; the newest is what recovery uses, also where
+    an older savepoint took longer.
 
     retained: how many checkpoints are kept, 1 or more. An older one is subsumed. A savepoint belongs to whoever took it: it
     is kept. `completed` is never changed in place, so a keyframe of the run brings back what was subsumed since.
@@ -34,7 +35,8 @@ class MemoryStorage:
         self.completed: tuple[Completed, ...] = ()
 
     def store(self, completed: Completed) -> None:
-        self.completed = kept((*self.completed, completed), self.retained)
+        held = sorted((*self.completed, completed), key=lambda one: one.checkpoint)
+        self.completed = kept(tuple(held), self.retained)
 
     def latest(self) -> Completed | None:
         return self.completed[-1] if self.completed else None

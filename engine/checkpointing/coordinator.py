@@ -24,8 +24,8 @@ from engine.events import (
     SnapshotAcknowledged,
     SnapshotDeclined,
 )
-from engine.fold import KEPT_CHECKPOINTS, waiting_part
-from engine.state.sizes import estimated_bytes
+from engine.fold import KEPT_CHECKPOINTS, dispensable, waiting_part
+from engine.state.sizes import estimated_bytes, full_bytes, written_bytes
 from engine.trace import Trace
 
 COORDINATOR = "coordinator"
@@ -91,7 +91,7 @@ class Coordinator:
         self.trace.mark("checkpoint_triggered", str(checkpoint))
         self._emit(CheckpointTriggered(checkpoint, kind, tuple(subtasks)))
         if len(self.shown) >= KEPT_CHECKPOINTS:
-            del self.shown[min(self.shown)]
+            del self.shown[dispensable(self.shown)]
         self.shown[checkpoint] = {
             "kind": kind,
             "status": "triggered",
@@ -100,6 +100,7 @@ class Coordinator:
             "triggered": self.trace.step + 1,
             "ended": None,
             "bytes": 0,
+            "written": 0,
             "subtasks": {subtask: waiting_part() for subtask in subtasks},
         }
         return checkpoint
@@ -150,10 +151,13 @@ class Coordinator:
             if awaited > 1:
                 entry["status"] = "aligning"
 
-    def snapshot_taken(self, subtask: str, checkpoint: int, size: int) -> None:
+    def snapshot_taken(
+        self, subtask: str, checkpoint: int, size: int, written: int, left: int
+    ) -> None:
         entry = self.entry(subtask, checkpoint)
         if entry is not None:
-            entry.update(status="snapshotted", snapshot=self.trace.step + 1, bytes=size)
+            now = self.trace.step + 1
+            entry.update(status="snapshotted", snapshot=now, bytes=size, written=written, left=left)
 
     def entry(self, subtask: str, checkpoint: int) -> dict[str, Any] | None:
         """What is shown of a subtask's part, or None where the checkpoint is no longer shown."""
@@ -203,14 +207,21 @@ class Coordinator:
         }
         checkpoint = pending.checkpoint
         size = sum(map(part_bytes, pending.parts.values()))
+        shared = sum(
+            full_bytes(part.state) - written_bytes(part.state) for part in pending.parts.values()
+        )
+        written = size - shared
         self.storage.store(Completed(checkpoint, pending.kind, by_operator, size, in_flight))
-        self.shown[checkpoint].update(status="completed", ended=self.trace.step + 1, bytes=size)
+        self.shown[checkpoint].update(
+            status="completed", ended=self.trace.step + 1, bytes=size, written=written
+        )
         self.trace.mark("checkpoint_completed", str(checkpoint))
-        self._emit(CheckpointCompleted(checkpoint, size))
+        self._emit(CheckpointCompleted(checkpoint, size, written))
         del self.pending[checkpoint]
         self.failures = 0
-        for older in [number for number in self.pending if number < checkpoint]:
-            self.abort(older, SUBSUMED)
+        for older in list(self.pending.values()):
+            if older.checkpoint < checkpoint and older.kind != SAVEPOINT:
+                self.abort(older.checkpoint, SUBSUMED)
 
     def abort(self, checkpoint: int, failure: str, reason: str = "") -> None:
         """Give up a checkpoint in progress, for a reason of `failure_reasons`; `reason` tells it in other words."""
@@ -249,7 +260,7 @@ class Coordinator:
 
 def part_bytes(part: Snapshot) -> int:
     """Bytes of a subtask's part: its state and what was in flight."""
-    return estimated_bytes(part.state) + sum(
+    return full_bytes(part.state) + sum(
         estimated_bytes(element[1:])
         for side in (part.inputs, part.outputs)
         for elements in side.values()

@@ -19,6 +19,9 @@ from engine.conformance.report import Outcome, Report
 
 Reader = Callable[[str], list[Outcome]]
 
+MALFORMED = (LookupError, TypeError, AttributeError, ArithmeticError)
+"""What a reader runs into where a file has another shape than its format."""
+
 CSV_READERS: tuple[tuple[str, Reader], ...] = (
     ("windows_start_end", simple.window_assignment),
     ("start_key_group", simple.key_group_ranges),
@@ -35,7 +38,7 @@ JSON_READERS: tuple[tuple[str, Reader], ...] = (
     ("cases", window_cases.run_file),
     ("merges", simple.session_merges),
     ("transcript", beam.run_file),
-    ("still_blocked", barriers.run_file),
+    ("latest_checkpoint", barriers.run_file),
     ("old_counts", operator_state.run_file),
     ("new_to_old", channel_state.rescales),
     ("sequences", channel_state.in_flight),
@@ -52,8 +55,11 @@ def reader_of(path: str) -> Reader | None:
             return next((reader for column, reader in CSV_READERS if column in columns), None)
         content = json.load(file)
     first = content if isinstance(content, dict) else content[0] if content else {}
-    cases = first.get("cases") if isinstance(first, dict) else None
-    fields = {*first, *(cases[0] if isinstance(cases, list) and cases else ())}
+    if not isinstance(first, dict):
+        return None
+    cases = first.get("cases")
+    case = cases[0] if isinstance(cases, list) and cases else {}
+    fields = {*first, *(case if isinstance(case, dict) else ())}
     return next((reader for name, reader in JSON_READERS if name in fields), None)
 
 
@@ -63,7 +69,11 @@ def run(path: str) -> Report:
     name = path.rpartition("/")[2]
     if reader is None:
         return Report(name, [Outcome(name, unsupported="this is no format that the runner knows")])
-    return Report(name, reader(path))
+    try:
+        return Report(name, reader(path))
+    except MALFORMED as error:
+        told = f"a field is missing or of another kind than its format says ({type(error).__name__}: {error})"
+        return Report(name, [Outcome(name, told)])
 
 
 def main(paths: list[str]) -> int:

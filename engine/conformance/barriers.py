@@ -28,6 +28,8 @@ def run_file(path: str) -> list[Outcome]:
 
 
 def run_case(case: dict[str, Any]) -> Outcome:
+    if case["mode"] not in ("aligned", "unaligned"):
+        return Outcome(case["name"], unsupported=f"the mode {case['mode']}")
     gate = _Gate(case["channels"], case["mode"] == "unaligned")
     for number, step in enumerate(case["steps"]):
         got = gate.arrive(step["arrive"])
@@ -58,6 +60,8 @@ class _Gate:
 
     def arrive(self, element: dict[str, Any]) -> list[dict[str, Any]]:
         """Queue an element, take what can be taken, and tell what happened."""
+        if element["ch"] not in range(len(self.queues)):
+            raise IndexError(f"there is no channel {element['ch']}")
         self.queues[element["ch"]].append(element)
         told: list[dict[str, Any]] = []
         while True:
@@ -77,8 +81,10 @@ class _Gate:
             decisions = self.handler.barrier(index, element["barrier"], self.unaligned)
         elif "cancel" in element:
             decisions = self.handler.cancel(element["cancel"])
-        else:
+        elif "eop" in element:
             decisions = self.handler.end(index)
+        else:
+            raise KeyError(f"an arrival without rec, barrier, cancel or eop: {element}")
         return [line for decision in decisions for line in self._carry_out(decision)]
 
     def _carry_out(self, decision: Decision) -> list[dict[str, Any]]:

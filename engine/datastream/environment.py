@@ -235,6 +235,14 @@ class StreamExecutionEnvironment(StateBackendMethods):
                 builtins.print(text(result))
         if runtime.state == "failed":
             raise InvalidJob("job_failed", runtime.reason)
+        stuck = next(iter(recording.impossible()), None)
+        if runtime.state == "running" and stuck is not None:
+            raise InvalidJob(
+                "job_stuck",
+                f"Nothing can happen any more: {stuck['reason']['sentence']}.",
+                place=str(stuck["subtask"]),
+                mend="Give the channels of the loop more buffers, or send fewer records back.",
+            )
         return JobExecutionResult(results)
 
 

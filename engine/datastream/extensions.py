@@ -11,6 +11,7 @@ from engine.datastream.common import Time, WatermarkStrategy
 from engine.datastream.connectors import read_lines
 from engine.datastream.data_stream import DataStream
 from engine.datastream.environment import StreamExecutionEnvironment
+from engine.datastream.iteration import IterativeStream, iterate
 from engine.datastream.joins import IntervalJoin, Joined, co_group, interval_join, join
 from engine.datastream.transformation import caller
 from engine.datastream.window import WindowAssigner, placed, span
@@ -52,6 +53,7 @@ __all__ = [
     "EmitWatermark",
     "Evictor",
     "IntervalJoin",
+    "IterativeStream",
     "Joined",
     "NamedSink",
     "Pane",
@@ -66,6 +68,7 @@ __all__ = [
     "co_group",
     "describe",
     "interval_join",
+    "iterate",
     "join",
     "non_touching_sessions",
     "punctuated",

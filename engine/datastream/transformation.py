@@ -16,12 +16,13 @@ _PACKAGE = "engine.datastream."
 
 
 class Input(NamedTuple):
-    """One input of an operator to be: from where, how connected, which side output, and to which gate."""
+    """One input of an operator to be: from where, how connected, which side output, to which gate, and whether it goes back."""
 
     upstream: Transformation
     partitioner: Partitioner
     tag: str | None = None
     gate: int = 0
+    feedback: bool = False
 
 
 @dataclass
@@ -99,8 +100,15 @@ def build_graph(
                 uid=transformation.uid,
             )
         )
-        for upstream, partitioner, tag, gate in transformation.inputs:
-            edges.append(Edge(ids[id(upstream)], chosen, partitioner, tag, gate))
+    for back in (
+        False,
+        True,
+    ):  # what leads back comes last, so that every head has its own inputs first
+        for transformation in transformations:
+            target = ids[id(transformation)]
+            for upstream, partitioner, tag, gate, feedback in transformation.inputs:
+                if feedback == back:
+                    edges.append(Edge(ids[id(upstream)], target, partitioner, tag, gate, feedback))
     return JobGraph(name, vertices, edges, **settings).validated()
 
 

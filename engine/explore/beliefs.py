@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable
 
+from engine.actions import impossible_actions
 from engine.checkpointing.chandy_lamport import ChandyLamport
 from engine.checkpointing.cut import counted
 from engine.elements import RECORD
@@ -227,7 +228,9 @@ def _ended(system: JobSystem) -> str:
         for subtask in runtime.deployment.subtasks.values()
         if (alignment := subtask.snapshots.alignment()) is not None
     ]
-    return f"Nothing more can happen, and the job is {runtime.state}: {' and '.join(waiting)}."
+    waiting = waiting or [one["reason"]["sentence"] for one in impossible_actions(runtime)][:1]
+    why = f": {' and '.join(waiting)}" if waiting else ""
+    return f"Nothing more can happen, and the job is {runtime.state}{why}."
 
 
 JOB_ENDS = Invariant("the job comes to its end", _ended, at_end=True)

@@ -39,6 +39,7 @@ from engine.explore.wrong_barriers import (
     NoChannelState,
     SnapshotAfterEmit,
 )
+from engine.explore.wrong_loops import AwaitsTheBackEdge, NoLoopLog
 from engine.explore.wrong_valves import HighestWatermark, LatestWatermark, MeanWatermark
 
 
@@ -147,24 +148,17 @@ INVARIANTS: dict[str, NamedRule] = {
         _same(BROADCAST_IS_ORDERED),
         belief=True,
     ),
-    "local-states-suffice": NamedRule(
+    "snapshot-conserves": NamedRule(
         "network",
-        "The states of the processes are the whole snapshot",
-        "What processes recorded is everything: the channels hold nothing.",
-        _same(LOCAL_STATES_SUFFICE),
-        belief=True,
+        "A complete snapshot holds every token once",
+        "Recorded processes and recorded links together hold as many tokens as the network.",
+        _same(SNAPSHOT_CONSERVES),
     ),
     "tokens-conserved": NamedRule(
         "network",
         "Tokens are conserved",
         "Processes and links hold as many tokens as the network started with.",
         _same(TOKENS_CONSERVED),
-    ),
-    "snapshot-conserves": NamedRule(
-        "network",
-        "A complete snapshot holds every token once",
-        "Recorded processes and recorded links together hold as many tokens as the network.",
-        _same(SNAPSHOT_CONSERVES),
     ),
     "snapshots-complete": NamedRule(
         "network",
@@ -189,6 +183,13 @@ INVARIANTS: dict[str, NamedRule] = {
         "A snapshot is the state at some instant",
         "The recorded state is one that the network was in at some step of the run.",
         _same(RECORDED_STATE_OCCURRED),
+        belief=True,
+    ),
+    "local-states-suffice": NamedRule(
+        "network",
+        "The states of the processes are the whole snapshot",
+        "What processes recorded is everything: the channels hold nothing.",
+        _same(LOCAL_STATES_SUFFICE),
         belief=True,
     ),
 }
@@ -241,6 +242,18 @@ MUTANTS: dict[str, Mutant] = {
         "Watermark: the mean",
         "A subtask with several inputs takes the mean of their watermarks.",
         MeanWatermark,
+    ),
+    "no-loop-log": Mutant(
+        "job",
+        "No log of the loop",
+        "The head of a loop acknowledges with its copy, without what is on its way back.",
+        NoLoopLog,
+    ),
+    "waits-for-back-edge": Mutant(
+        "job",
+        "Waits for the back edge",
+        "The head of a loop copies its state only after a barrier has come back, which it has not sent.",
+        AwaitsTheBackEdge,
     ),
     "no-channel-state": Mutant(
         "network",

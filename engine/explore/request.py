@@ -27,6 +27,7 @@ from engine.explore.registry import INVARIANTS, MUTANTS
 from engine.explore.results import Counts, Exhausted, Violated
 from engine.explore.search import BREADTH_FIRST, WAYS, Subject, search, system_of
 from engine.explore.ways import Bounds
+from engine.graph.job_graph import JobGraph
 from engine.log import LogEntry
 from engine.values import text
 
@@ -145,6 +146,8 @@ def explore(
     """
     if isinstance(subject, ProcessNetwork) is not (request.kind == NETWORK):
         raise _wrong("kind", f"What is to be explored is no {request.kind}.", "Name its kind.")
+    if not isinstance(subject, ProcessNetwork):
+        _check_operators(request, subject())
     rules = {name: INVARIANTS[name].make(subject) for name in request.invariants}
     protocol = MUTANTS[request.mutant].make if request.mutant else None
     system = system_of(subject, rules.values(), dict(request.commands), protocol, request.seed)
@@ -174,6 +177,21 @@ def explore(
         system.restore(start)
         outcome.update(_violation(result, system, rules, progress))
     return outcome
+
+
+def _check_operators(request: Request, job: JobGraph) -> None:
+    """A command that names no operator of the job would never be possible, and nobody would be told."""
+    known = [vertex.id for vertex in job.vertices]
+    for command, _ in request.commands:
+        subtask, operator = getattr(command, "subtask", None), getattr(command, "operator", None)
+        named = operator if subtask is None else subtask.partition("[")[0]
+        if named is not None and named not in known:
+            raise LearnerMistake(
+                "unknown_operator",
+                f"This job has no operator {text(named)!r}.",
+                place="commands",
+                mend=f"Choose one of {', '.join(known)}.",
+            )
 
 
 def _take(system: Explorable, entry: LogEntry) -> None:

@@ -161,12 +161,12 @@ class JobStates:
         return self.numbers.number(form, (newest, shown), lambda newest, oldest: "checkpoints")
 
     def _snapshots(self, frame: Any, now: int) -> int:
-        paused, drained, wanted, ended, stop = frame
+        paused, drained, patience, wanted, ended, stop = frame
         pause = 0
         settings = self.runtime.job.checkpointing
         if settings.min_pause and ended:
             pause = max(0, ended + settings.min_pause * 1000 - now)
-        rest = drained, wanted, pause, stop
+        rest = drained, paused and patience, wanted, pause, stop
         return self.numbers.number(
             ("snapshots", paused, rest, pause and now),
             frame,

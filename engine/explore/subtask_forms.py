@@ -29,6 +29,7 @@ def subtask_form(subtask: Subtask) -> Hashable:
         tuple(subtask.ended),
         (subtask.watermark, subtask.idle, subtask.finished, subtask.failed, subtask.stopped),
         subtask.snapshots.refused,
+        subtask.loop_end and subtask.loop_end.keyframe(),
     )
 
 
@@ -44,6 +45,7 @@ def snapshots_told(snapshots: SubtaskSnapshots) -> tuple[Any, ...]:
     return (
         snapshots.alignment(),
         handler.blocked(),
+        snapshots.seen,
         snapshots.given_up,
         handler.checkpoint,
         tracker and (tracker.newest, tracker.pending),
@@ -53,11 +55,12 @@ def snapshots_told(snapshots: SubtaskSnapshots) -> tuple[Any, ...]:
 
 def snapshots_relative(told: tuple[Any, ...], newest: int, oldest: int) -> Hashable:
     """The same, counted back from the newest; that a checkpoint is over counts from the oldest under way on."""
-    alignment, blocked, given_up, over, tracked, parts = told
+    alignment, blocked, seen, given_up, over, tracked, parts = told
     return (
         alignment and (newest - alignment.checkpoint, frozenset(alignment.received)),
         blocked,
-        newest - max(given_up, oldest - 1),
+        newest - max(seen, oldest - 1),
+        frozenset(newest - checkpoint for checkpoint in given_up),
         newest - max(over, oldest - 1),
         tracked
         and (

@@ -15,6 +15,8 @@ from engine.network.partitioners import Forward, Partitioner
 from engine.state.key_groups import UPPER_BOUND_MAX_PARALLELISM, default_max_parallelism
 
 DEFAULT_BUFFERS = 8
+ITERATION_HEAD = "iteration head"
+"""The kind of an operator where a loop begins."""
 DEFAULT_CHECKPOINTING = CheckpointSettings()
 
 
@@ -53,6 +55,7 @@ class Edge:
     """A link from one operator to another; `tag` names the side output that it carries, None the main output.
 
     gate: which input of a two-input operator it leads to.
+    feedback: it leads back to the head of a loop, as gate 1.
     """
 
     source: str
@@ -60,6 +63,7 @@ class Edge:
     partitioner: Partitioner
     tag: str | None = None
     gate: int = 0
+    feedback: bool = False
 
 
 @dataclass
@@ -90,11 +94,20 @@ class JobGraph:
             "unknown_operator", f"There is no operator {vertex_id!r}.", mend=f"The job has {names}."
         )
 
-    def networkx(self) -> nx.DiGraph[str]:
+    def networkx(self, feedback: bool = False) -> nx.DiGraph[str]:
+        """The operators and their edges; those that lead back only with `feedback`."""
         graph: nx.DiGraph[str] = nx.DiGraph()
         graph.add_nodes_from(vertex.id for vertex in self.vertices)
-        graph.add_edges_from((edge.source, edge.target) for edge in self.edges)
+        graph.add_edges_from(
+            (edge.source, edge.target) for edge in self.edges if feedback or not edge.feedback
+        )
         return graph
+
+    def loops(self) -> dict[str, frozenset[str]]:
+        """The operators of each loop, by its head, which is one of them."""
+        heads = {edge.target for edge in self.edges if edge.feedback}
+        parts = map(frozenset, nx.strongly_connected_components(self.networkx(feedback=True)))
+        return {head: part for part in parts for head in sorted(heads & part)}
 
     def columns(self) -> dict[str, int]:
         """The column of each operator: its distance from the sources."""
@@ -144,6 +157,7 @@ class JobGraph:
                 f"The job has a cycle: {cycle}.",
                 mend="Remove the edge that leads back; loops need a feedback edge.",
             )
+        self._check_loops()
         for vertex in self.vertices:
             if vertex.splits is None and graph.in_degree(vertex.id) == 0:
                 raise InvalidJob(
@@ -162,6 +176,45 @@ class JobGraph:
                     mend="Use rebalance or rescale, or set the same parallelism.",
                 )
         return self
+
+    def _check_loops(self) -> None:
+        """Every feedback edge leads from inside a loop to its head, and no two loops share an operator."""
+        loops = self.loops()
+        for edge in self.edges:
+            if not edge.feedback:
+                continue
+            place = f"{edge.source} -> {edge.target}"
+            if self.vertex(edge.target).kind != ITERATION_HEAD or edge.gate != 1:
+                raise InvalidJob(
+                    "feedback",
+                    f"A feedback edge leads to {edge.target}, which is no head of a loop.",
+                    place=place,
+                    mend="Begin the loop with iterate and close it with close_with.",
+                )
+            if edge.source not in loops[edge.target]:
+                raise InvalidJob(
+                    "feedback",
+                    f"{edge.source} does not get its records from {edge.target}, so this closes no loop.",
+                    place=place,
+                    mend="Close the loop with a stream that comes from its head.",
+                )
+        for vertex in self.vertices:
+            if vertex.kind == ITERATION_HEAD and vertex.id not in loops:
+                raise InvalidJob(
+                    "open_loop",
+                    "A loop is begun and never closed.",
+                    place=vertex.id,
+                    mend="Call close_with with the stream that goes back, or leave iterate out.",
+                )
+        for head, part in loops.items():
+            shared = sorted(other for other in loops if other in part and other != head)
+            if shared:
+                raise InvalidJob(
+                    "nested_loops",
+                    f"The loops of {head} and {shared[0]} have operators in common.",
+                    place=head,
+                    mend="Put one loop behind the other, or use one feedback edge for both.",
+                )
 
     def _check_uids(self) -> None:
         used: dict[str, str] = {}

@@ -39,6 +39,7 @@ class Channel:
 
     Barriers that overtake stand in `priority`, before the queue, and have no number; while one does, nothing is taken
     from the queue. `priority_bit` is the slot from which they are taken, or 0 where barriers of this channel stay in line.
+    `feedback`: it leads back to the head of a loop; no watermark and no status travels on it.
     """
 
     __slots__ = (
@@ -46,6 +47,7 @@ class Channel:
         "bit",
         "capacity",
         "credit",
+        "feedback",
         "full",
         "link",
         "name",
@@ -70,9 +72,11 @@ class Channel:
         readiness: Readiness,
         credit: Credit,
         link: Link,
+        feedback: bool = False,
     ) -> None:
         self.name = name
         self.link = link
+        self.feedback = feedback
         self.sender = sender
         self.receiver = receiver
         self.capacity = capacity

@@ -95,6 +95,22 @@ class Everywhere(Route):
             first = False
 
 
+class RecordsOnly(Route):
+    """A feedback edge: event time does not go back, so watermarks stay out of it."""
+
+    def __init__(self, route: Route) -> None:
+        super().__init__(route.channels)
+        self.route = route
+        self.receiver = route.receiver  # type: ignore[method-assign]
+        self.keyframe = route.keyframe  # type: ignore[method-assign]
+        self.rewind = route.rewind  # type: ignore[method-assign]
+
+    def emit(self, out: list[Element]) -> None:
+        records = [element for element in out if element[0] == RECORD]
+        if records:
+            self.route.emit(records)
+
+
 class Chosen(Route):
     """Each record to one channel, whose index `choose(value)` gives."""
 

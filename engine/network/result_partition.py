@@ -7,7 +7,16 @@ from itertools import islice
 from typing import Any
 
 from engine import events
-from engine.elements import BARRIER, CANCEL, KIND_NAMES, RECORD, STATUS, WATERMARK, Element
+from engine.elements import (
+    BARRIER,
+    CANCEL,
+    KIND_NAMES,
+    PROBE,
+    RECORD,
+    STATUS,
+    WATERMARK,
+    Element,
+)
 from engine.errors import USER_ERRORS
 from engine.network.channel import Channel, own_all
 from engine.network.credit import Credit
@@ -38,6 +47,9 @@ def shown_element(
         )
     if kind == WATERMARK:
         return events.Element(identity, name, None, "", "", element[1], None)
+    if kind == PROBE:
+        laps = "1 quiet lap" if element[1] == 1 else f"{element[1]} quiet laps"
+        return events.Element(identity, name, None, laps, "", None, None)
     if kind == STATUS:
         return events.Element(
             identity, name, None, "idle" if element[1] else "active", "", None, None
@@ -77,6 +89,7 @@ class ResultPartition:
         self.channels: list[Channel] = [
             channel for route in self.routes for channel in route.channels
         ]
+        self.forward = [channel for channel in self.channels if not channel.feedback]
         self.emit: Emit = self._emitter()
         """Puts main output into the channels without announcing it: for when nobody listens."""
 
@@ -119,10 +132,14 @@ class ResultPartition:
         side.clear()
 
     def broadcast(self, element: Element) -> None:
-        """Put a barrier or an end into every channel; neither needs credit."""
+        """Put a control element into every channel, but for a status into those that lead back; none needs credit."""
+        self.send_to(self.forward if element[0] == STATUS else self.channels, element)
+
+    def send_to(self, channels: Sequence[Channel], element: Element) -> None:
+        """Put a control element into some of the channels."""
 
         def everywhere() -> None:
-            for channel in self.channels:
+            for channel in channels:
                 channel.push(element)
 
         self._observed(everywhere)

@@ -93,6 +93,10 @@ class Operator:
         """The clock has reached a time that was asked for. Do one thing that is due; True where more is."""
         return False
 
+    def awaits_clock(self) -> bool:
+        """Whether something that the clock brings may still make this operator emit records."""
+        return False
+
     def on_watermark(self, timestamp: int, out: list[Element]) -> None:
         """Event time of this subtask has risen to `timestamp`; the watermark is forwarded after what is emitted here."""
         self.watermark = timestamp

@@ -118,6 +118,9 @@ class KeyedOperator(Operator):
         upcoming = queue.next()
         return upcoming is not None and upcoming <= now // 1000
 
+    def awaits_clock(self) -> bool:
+        return self.timers[PROCESSING].next() is not None
+
     def _fire(self, clock: str, due: tuple[int, Any, Any], out: list[Element]) -> None:
         timestamp, key, namespace = due
         self.state.key = key

@@ -124,14 +124,15 @@ const FOLDS = {
   },
   CheckpointTriggered(draft, { checkpoint, kind, subtasks }) {
     const part = () => ({
-      status: "waiting", first_barrier: null, snapshot: null, complete: null, uploaded: null, acknowledged: null,
-      bytes: 0, held: 0, saved: 0, saved_bytes: 0,
+      status: "waiting", first_barrier: null, snapshot: null, complete: null, uploaded: null, acknowledged: null, dropped: null,
+      reason: "", bytes: 0, written: 0, held: 0, saved: 0, saved_bytes: 0, left: 0,
     });
     const checkpoints = draft.at("checkpoints");
     const kept = Object.keys(checkpoints);
-    if (kept.length >= CHECKPOINTS_KEPT) delete checkpoints[kept.reduce((a, b) => (Number(a) < Number(b) ? a : b))];
+    const over = kept.filter((number) => checkpoints[number].status !== "triggered");
+    if (kept.length >= CHECKPOINTS_KEPT) delete checkpoints[over.reduce((a, b) => (Number(a) < Number(b) ? a : b))];
     checkpoints[checkpoint] = {
-      kind, status: "triggered", failure: "", reason: "", triggered: draft.view.step, ended: null, bytes: 0,
+      kind, status: "triggered", failure: "", reason: "", triggered: draft.view.step, ended: null, bytes: 0, written: 0,
       subtasks: Object.fromEntries(subtasks.map((id) => [id, part()])),
     };
   },
@@ -147,7 +148,8 @@ const FOLDS = {
     const part = draft.part(event);
     if (!part || part.first_barrier !== null) return;
     part.first_barrier = draft.view.step;
-    if (Object.keys(draft.view.subtasks[event.subtask].inputs).length > 1) part.status = "aligning";
+    const awaited = Object.keys(draft.view.subtasks[event.subtask].inputs).filter((name) => !draft.view.channels[name].feedback);
+    if (awaited.length > 1) part.status = "aligning";
   },
   InputBlocked(draft, { subtask, input, checkpoint }) {
     draft.at("subtasks", subtask, "inputs", input).blocked = true;
@@ -171,19 +173,23 @@ const FOLDS = {
     if (!part) return;
     part.saved += event.elements.length;
     part.saved_bytes += event.bytes;
+    if (draft.view.job.upload_bytes) part.left += event.bytes;
   },
   ChannelStateCompleted(draft, event) {
     Object.assign(draft.part(event) ?? {}, { complete: draft.view.step });
   },
   SnapshotUploaded(draft, event) {
     const status = event.left ? "uploading" : "uploaded";
-    Object.assign(draft.part(event) ?? {}, { status, uploaded: draft.view.step });
+    Object.assign(draft.part(event) ?? {}, { status, uploaded: draft.view.step, left: event.left });
   },
   UploadRefused(draft, { subtask, pending }) {
     draft.subtask(subtask).upload_refused = pending;
   },
   SnapshotDropped(draft, event) {
-    Object.assign(draft.part(event) ?? {}, { status: "dropped" });
+    const part = draft.part(event);
+    if (!part) return;
+    part.status = "dropped";
+    if (part.dropped === null) Object.assign(part, { dropped: draft.view.step, reason: event.reason });
   },
   SnapshotDeclined(draft, event) {
     Object.assign(draft.part(event) ?? {}, { status: "declined" });
@@ -196,14 +202,16 @@ const FOLDS = {
     draft.at("job").paused = null;
   },
   SnapshotTaken(draft, event) {
-    Object.assign(draft.part(event) ?? {}, { status: "snapshotted", snapshot: draft.view.step, bytes: event.bytes });
+    const { bytes, written } = event;
+    const left = draft.view.job.upload_bytes ? written : 0;
+    Object.assign(draft.part(event) ?? {}, { status: "snapshotted", snapshot: draft.view.step, bytes, written, left });
   },
   SnapshotAcknowledged(draft, event) {
     Object.assign(draft.part(event) ?? {}, { status: "acknowledged", acknowledged: draft.view.step });
   },
-  CheckpointCompleted(draft, { checkpoint, bytes }) {
-    Object.assign(draft.at("checkpoints", checkpoint), { status: "completed", ended: draft.view.step, bytes });
-    draft.view.last_completed = checkpoint;
+  CheckpointCompleted(draft, { checkpoint, bytes, written }) {
+    Object.assign(draft.at("checkpoints", checkpoint), { status: "completed", ended: draft.view.step, bytes, written });
+    draft.view.last_completed = Math.max(checkpoint, draft.view.last_completed ?? 0);
   },
   CheckpointAborted(draft, { checkpoint, failure, reason }) {
     Object.assign(draft.at("checkpoints", checkpoint), { status: "aborted", failure, reason, ended: draft.view.step });
@@ -228,6 +236,7 @@ const FOLDS = {
   SubtaskFinished(draft, { subtask }) {
     draft.subtask(subtask).status = "finished";
   },
+  LoopEmptied: nothing,
   RescaleRequested: nothing,
   RescaleAborted: nothing,
   Restored: nothing,

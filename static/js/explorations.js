@@ -18,7 +18,9 @@ export function createExplorations({ store, ask, go, fetchJson, Socket = WebSock
 
   /** What may be asked, and the last one, which may still be under way. */
   async function load() {
-    const found = await fetchJson(`${urls.explorations}?lab=${encodeURIComponent(store.state.lab.slug)}`);
+    const { lab, runId } = store.state;
+    const of = new URLSearchParams({ lab: lab.slug, ...(runId === null ? {} : { run: runId }) });
+    const found = await fetchJson(`${urls.explorations}?${of}`);
     if (!found) return;
     store.set({ offer: found.offer, exploration: found.latest });
     if (found.latest?.active) follow(found.latest.id);

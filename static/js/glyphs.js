@@ -1,8 +1,8 @@
 // The shapes of what travels, once as SVG (at rest) and once on a canvas (moving), from the same numbers.
 //
 // A record is a disc with its key's code, a result a stadium with key and value, a watermark a pentagon that points
-// downstream, a status the same pentagon hollow (dashed where it says idle), a barrier a bar as high as the lane with its number on a flag, the end of input a square. Everything is
-// drawn about (0, 0). `down` is true where the flow is from top to bottom: the shape stays, its direction turns.
+// downstream, a status the same pentagon hollow (dashed where it says idle), a barrier a bar as high as the lane with its number on a flag,
+// a barrier that overtook a hollow one whose flag points ahead, a cancellation a dashed one, the end of input a square. Everything is drawn about (0, 0). `down` is true where the flow is from top to bottom: the shape stays, its direction turns.
 
 import { html, raw } from "./svg.js";
 import { moment, time, watermark, watermarkInWords } from "./format.js";
@@ -52,19 +52,24 @@ export function markOf(element, result = false) {
   const { kind } = element;
   if (kind === "watermark") return { kind, label: watermark(element.timestamp), title: titleOf(element) };
   if (kind === "barrier") return { kind, label: String(element.checkpoint), title: titleOf(element) };
+  if (kind === "cancel") return { kind, label: `×${element.checkpoint}`, title: titleOf(element) };
   if (kind === "end") return { kind, label: "", title: titleOf(element) };
   if (kind === "status") return { kind, label: element.text, title: titleOf(element) };
+  if (kind === "probe") return { kind, label: "?", title: titleOf(element) };
   const shape = result && element.brief ? "result" : "record";
   const key = element.key ?? (result ? keyIn(element.text) : null);
   if (key === null && shape === "record") return { kind: shape, ...keyStyle(null), code: codeOf(element.brief ?? ""), label: "", title: titleOf(element) };
   return { kind: shape, ...keyStyle(key), label: element.brief ?? "", title: titleOf(element) };
 }
 
+/** A barrier that stands before the queue, since it overtook what is in it. */
+export const priorityMark = (checkpoint) => ({ kind: "priority", label: String(checkpoint), title: `barrier of checkpoint ${checkpoint}, which overtook what is queued` });
+
 /** The chip at the tail of a queue that does not fit: "+3", with a purple edge if a barrier is among them. */
 export const moreMark = (elements) => ({
   kind: "more",
   label: `+${elements.length}`,
-  barrier: elements.some((element) => element.kind === "barrier"),
+  barrier: elements.some((element) => element.kind === "barrier" || element.kind === "cancel"),
   title: elements.map(titleOf).join("\n"),
 });
 
@@ -72,8 +77,10 @@ export const moreMark = (elements) => ({
 export function titleOf(element) {
   if (element.kind === "watermark") return `watermark ${watermarkInWords(element.timestamp)}`;
   if (element.kind === "barrier") return `barrier of checkpoint ${element.checkpoint}`;
+  if (element.kind === "cancel") return `cancellation: checkpoint ${element.checkpoint} is given up`;
   if (element.kind === "end") return "end of input";
   if (element.kind === "status") return element.text === "idle" ? "status idle: its sender fell silent and holds no watermark back" : "status active: its sender woke up";
+  if (element.kind === "probe") return `probe, after ${element.text}: is anything left in the loop?`;
   const at = element.timestamp === null ? "" : `, at ${moment(element.timestamp)}`;
   return `record ${element.key === null ? "" : `${element.key}: `}${element.text}${at}`;
 }
@@ -82,8 +89,10 @@ export function titleOf(element) {
 export function nameOf(element) {
   if (element.kind === "watermark") return `watermark ${watermark(element.timestamp)}`;
   if (element.kind === "barrier") return `barrier ${element.checkpoint}`;
+  if (element.kind === "cancel") return `cancellation of checkpoint ${element.checkpoint}`;
   if (element.kind === "end") return "end of input";
   if (element.kind === "status") return `status ${element.text}`;
+  if (element.kind === "probe") return "probe";
   return element.key === null ? `record ${element.brief || time(element.timestamp)}` : `record ${element.key}`;
 }
 
@@ -100,7 +109,9 @@ export function lengthOf(mark, down = false) {
     case "result": return down ? 17 : stadium(mark) + 1;
     case "watermark":
     case "status": return down ? 17 : pentagon(mark);
+    case "cancel":
     case "barrier": return down ? 15 : flag(mark) + 5;
+    case "priority": return down ? 18 : flag(mark) + 10;
     case "more": return down ? 14 : 19;
     default: return 12;
   }
@@ -125,6 +136,14 @@ function shape(mark, down) {
         ? { body: `M${-h},-8H${h}V3L0,8.5L${-h},3Z`, text: mark.label, x: 0, y: -2.2 }
         : { body: `M${-h},-7H${h - 6}L${h},0L${h - 6},7H${-h}Z`, text: mark.label, x: -2.5, y: 0.3 };
     }
+    case "priority": {
+      const w = flag(mark);
+      const left = -w / 2 - 4.5;
+      return down
+        ? { body: `M-14,-8.5H14V-5H-14ZM-14,-5V3L${-14 + w / 2},8.5L${-14 + w},3V-5Z`, text: mark.label, x: -14 + w / 2, y: -0.6 }
+        : { body: `M${left},-11H${left + 3.5}V11H${left}ZM${left + 3.5},-11H${w / 2}L${w / 2 + 4.5},-5L${w / 2},1H${left + 3.5}Z`, text: mark.label, x: 0, y: -4.8 };
+    }
+    case "cancel":
     case "barrier": {
       const w = flag(mark);
       return down
@@ -134,7 +153,7 @@ function shape(mark, down) {
     case "more":
       return { body: "M-6.5,-7H6.5a2.5,2.5 0 0 1 2.5,2.5V4.5a2.5,2.5 0 0 1 -2.5,2.5H-6.5a2.5,2.5 0 0 1 -2.5,-2.5V-4.5a2.5,2.5 0 0 1 2.5,-2.5Z", text: mark.label, x: 0, y: 0.3 };
     default:
-      return { body: "M-5.5,-5.5H5.5V5.5H-5.5Z", text: "" };
+      return { body: "M-5.5,-5.5H5.5V5.5H-5.5Z", text: mark.kind === "probe" ? mark.label : "", x: 0, y: 0.3 };
   }
 }
 
@@ -144,8 +163,11 @@ const CLASSES = {
   watermark: () => "g-time",
   status: ({ label }) => `g-status${label === "idle" ? " g-idle" : ""}`,
   barrier: () => "g-barrier",
+  priority: () => "g-priority",
+  cancel: () => "g-cancel",
   more: () => "g-more",
   end: () => "g-end",
+  probe: () => "g-probe",
 };
 
 /** The class of the text in a shape of these classes. */
@@ -162,6 +184,9 @@ export function glyph(mark, down = false) {
   }`;
 }
 
+/** A dog-ear: the element became part of a checkpoint in progress. `dense`: on a tick. */
+export const savedCorner = (dense) => raw(`<path class="saved-corner" d="${dense ? "M-0.5,-3.8H3.8V0.5Z" : "M2,-10H10V-2Z"}"/>`);
+
 /** A mark of the dense picture: shape and colour only, `size` px high. */
 export function tick(mark, size, down = false) {
   const h = size / 2;
@@ -170,16 +195,20 @@ export function tick(mark, size, down = false) {
   if (mark.kind === "watermark" || mark.kind === "status") {
     return raw(`<path class="${kind}" d="${down ? `M${-h},${-h}H${h}L0,${h}Z` : `M${-h},${-h}L${h},0L${-h},${h}Z`}"/>`);
   }
-  if (mark.kind === "barrier") {
+  if (mark.kind === "priority") return raw(`<path class="${kind}" d="${down ? `M${-h - 1},${-h}H${h + 1}L0,${h}Z` : `M${-h},${-h - 1}L${h},0L${-h},${h + 1}Z`}"/>`);
+  if (mark.kind === "barrier" || mark.kind === "cancel") {
     return raw(`<path class="${kind}" d="${down ? `M${-size},-1.2h${2 * size}v2.4h${-2 * size}z` : `M-1.2,${-h - 1}h2.4v${size + 2}h-2.4z`}"/>`);
   }
   return raw(`<path class="${kind}" d="M${-h * 0.7},${-h * 0.7}h${h * 1.4}v${h * 1.4}h${-h * 1.4}z"/>`);
 }
 
+const TALL = new Set(["barrier", "priority", "cancel"]);
+
 /** A mark the size of a word, for lists and sentences. */
 export function inline(mark) {
-  const w = mark.kind === "barrier" ? lengthOf(mark) + 2 : lengthOf(mark);
-  const h = mark.kind === "barrier" ? 23 : 18;
+  const tall = TALL.has(mark.kind);
+  const w = tall ? lengthOf(mark) + 2 : lengthOf(mark);
+  const h = tall ? 24 : 18;
   return html`<svg class="inline" width="${w}" height="${h}" viewBox="${-w / 2} ${-h / 2} ${w} ${h}" aria-hidden="true">${glyph(mark)}</svg>`;
 }
 

@@ -2,6 +2,7 @@
 
 import { html, setHtml } from "./svg.js";
 import { HELP } from "./keyboard.js";
+import { schemeWords } from "./snapshots.js";
 
 export function mountHeader(element, dialog, { store, send, settings }) {
   const find = (name) => element.querySelector(`[data-${name}]`);
@@ -28,6 +29,7 @@ export function mountHeader(element, dialog, { store, send, settings }) {
   return {
     update(state, changes) {
       if (changes.has("runId") && state.runId !== null && find("compare")) find("compare").href = state.urls.compare.replace("{run}", state.runId);
+      if (changes.has("scheme") && state.scheme) find("scheme").textContent = schemeWords(state.scheme);
       if (changes.has("run")) find("seed-value").textContent = state.run?.seed ?? state.seed ?? "";
       if (changes.has("projector")) {
         document.documentElement.dataset.type = state.projector ? "projector" : "desk";

@@ -15,6 +15,9 @@ const DENSITIES = [
 
 const SPLITS_SHOWN = 4;
 
+/** A feedback channel goes back below the cards, or left of them; so far apart are two of them, and so many are told apart. */
+const BACK = { step: 4, most: 4, margin: 8 };
+
 /** Below this height a heading has one line. */
 const LOW = 430;
 
@@ -35,7 +38,7 @@ export function layoutFor(view, size) {
 export function columnsOf(graph) {
   const depth = new Map(graph.vertices.map((vertex) => [vertex.id, 0]));
   for (let round = 0; round < graph.vertices.length; round += 1) {
-    for (const edge of graph.edges) depth.set(edge.to, Math.max(depth.get(edge.to), depth.get(edge.from) + 1));
+    for (const edge of graph.edges.filter((one) => !one.feedback)) depth.set(edge.to, Math.max(depth.get(edge.to), depth.get(edge.from) + 1));
   }
   const columns = [];
   for (const vertex of graph.vertices) (columns[depth.get(vertex.id)] ??= []).push(vertex);
@@ -65,7 +68,8 @@ function cardHeight(view, id, d) {
 
 function across(view, columns, width, height) {
   const top = height < LOW ? 24 : 42;
-  const room = height - top - 4;
+  const under = backRoom(view);
+  const room = height - top - 4 - under;
   const heightOf = (column, d) => column.ids.reduce((sum, id) => sum + cardHeight(view, id, d) + d.gap, 0);
   const d = DENSITIES.find((one) => columns.every((column) => heightOf(column, one) <= room)) ?? DENSITIES[2];
   const tall = Math.max(room, ...columns.map((column) => heightOf(column, d)));
@@ -77,7 +81,7 @@ function across(view, columns, width, height) {
   const total = Math.max(width, least);
   const share = (total - widths.reduce((a, b) => a + b, 0) - 2 * PAD) / (gaps.reduce((a, b) => a + b, 0) || 1);
 
-  const layout = { width: total, height: Math.max(height, top + tall + 4), vertical: false, density: d, twoLines: height >= LOW, columns: [], edges: [], cards: {}, channels: {} };
+  const layout = { width: total, height: Math.max(height, top + tall + 4 + under), vertical: false, density: d, twoLines: height >= LOW, columns: [], edges: [], cards: {}, channels: {} };
   let x = PAD;
   columns.forEach((column, i) => {
     if (gaps.length === 0) x = (total - widths[0]) / 2;
@@ -94,7 +98,7 @@ function across(view, columns, width, height) {
       x += widths[i] + gaps[i] * share;
     }
   });
-  for (const name of Object.keys(view.channels)) layout.channels[name] = lane(view, layout, name);
+  for (const name of Object.keys(view.channels)) layout.channels[name] = view.channels[name].feedback ? laneBack(view, layout, name) : lane(view, layout, name);
   return layout;
 }
 
@@ -138,6 +142,37 @@ function lane(view, layout, name) {
   };
 }
 
+const backNames = (view) => Object.keys(view.channels).filter((name) => view.channels[name].feedback);
+
+const backRoom = (view) => (backNames(view).length ? BACK.margin + BACK.step * Math.min(BACK.most, backNames(view).length) : 0);
+
+/** How far a feedback channel is moved aside for the others. */
+const aside = (view, name) => BACK.step * (backNames(view).indexOf(name) % BACK.most);
+
+/** Out at the sender's right, below all cards, up in front of the receiver's column, and into its lane. */
+function laneBack(view, layout, name) {
+  const { from, to } = view.channels[name];
+  const d = layout.density;
+  const a = layout.cards[from];
+  const b = layout.cards[to];
+  const k = Object.keys(view.subtasks[to].inputs).indexOf(name);
+  const off = aside(view, name);
+  const start = { x: a.x + a.width, y: Math.round(a.y + a.height - 8) };
+  const end = { x: b.x, y: Math.round(b.y + d.head + d.watermark + (k + 0.5) * d.pitch) };
+  const before = layout.edges.findLast((edge) => edge.x + edge.width <= b.x + 1);
+  const turn = end.x - (before ? before.width * 0.6 : 60);
+  const corners = [
+    start, { x: start.x + 8 + off, y: start.y }, { x: start.x + 8 + off, y: layout.height - 6 - off },
+    { x: turn - 8 - off, y: layout.height - 6 - off }, { x: turn - 8 - off, y: end.y }, { x: turn, y: end.y }, end,
+  ];
+  return { ...along(corners), lane: { x: turn, y: end.y - d.lane / 2, width: end.x - turn, height: d.lane }, room: end.x - turn };
+}
+
+/** A channel along straight lines. */
+function along(corners) {
+  return { start: corners[0], end: corners.at(-1), ...measured(corners), curve: `M${corners.map(({ x, y }) => `${x},${y}`).join("L")}` };
+}
+
 const CARD_LEAST = 116;
 const CARD_MOST = 240;
 const ROW_GAP = 8;
@@ -171,8 +206,8 @@ function down(view, columns, width) {
     gapAbove = i < columns.length - 1 && crosses(view, column, columns[i + 1]) && n > 1 ? 176 : 140;
     if (i < columns.length - 1) y += gapAbove;
   });
-  layout.height = y + 10;
-  for (const name of Object.keys(view.channels)) layout.channels[name] = hangingLane(view, layout, name);
+  layout.height = y + 10 + backRoom(view);
+  for (const name of Object.keys(view.channels)) layout.channels[name] = view.channels[name].feedback ? hangingBack(view, layout, name) : hangingLane(view, layout, name);
   return layout;
 }
 
@@ -195,6 +230,25 @@ function hangingLane(view, layout, name) {
     lane: { x: end.x - wide / 2, y: turn, width: wide, height: end.y - turn },
     room: end.y - turn,
   };
+}
+
+/** Out below the sender, up at the left edge, and down into the lane above the receiver. */
+function hangingBack(view, layout, name) {
+  const { from, to } = view.channels[name];
+  const a = layout.cards[from];
+  const b = layout.cards[to];
+  const ins = Object.keys(view.subtasks[to].inputs);
+  const outs = outputs(view, from);
+  const off = aside(view, name) / 2;
+  const start = { x: Math.round(a.x + (a.width * (outs.indexOf(name) + 0.5)) / outs.length), y: a.y + a.height };
+  const end = { x: Math.round(b.x + (b.width * (ins.indexOf(name) + 0.5)) / ins.length), y: b.y };
+  const wide = Math.min(WIDEST_LANE, b.width / ins.length - 4);
+  const turn = end.y - 84;
+  const corners = [
+    start, { x: start.x, y: start.y + 10 + off }, { x: 1 + off, y: start.y + 10 + off }, { x: 1 + off, y: turn - 10 - off },
+    { x: end.x, y: turn - 10 - off }, { x: end.x, y: turn }, end,
+  ];
+  return { ...along(corners), lane: { x: end.x - wide / 2, y: turn, width: wide, height: end.y - turn }, room: end.y - turn };
 }
 
 const SAMPLES = 24;

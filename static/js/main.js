@@ -39,6 +39,7 @@ const boot = JSON.parse(document.getElementById("boot").textContent);
 const byId = (id) => document.getElementById(id);
 const root = document.documentElement;
 const { preview } = boot;
+const SCHEME = "@scheme";
 const isNetwork = boot.lab.kind === "network";
 setTimes({ zone: boot.time_zone_minutes, format: boot.time_format });
 setKeys(Object.keys(boot.keys ?? {}));
@@ -50,6 +51,9 @@ const store = createStore({
   lab: boot.lab,
   urls: boot.urls,
   parameters: boot.parameters.map((one) => ({ ...one, value: boot.values?.[one.name] ?? one.default })),
+  scheme: preview.scheme,
+  schemes: boot.schemes,
+  schemeChosen: SCHEME in (boot.values ?? {}),
   seed: boot.seed,
   runId: boot.run,
   run: null,
@@ -117,7 +121,7 @@ const panels = [
 for (const [panel, id] of panels) panel.mount(byId(id), context);
 header = mountHeader(byId("head"), byId("keys"), { ...context, settings });
 const sections = isNetwork
-  ? { snapshots, invariants, log }
+  ? { snapshots, invariants, explorer, log }
   : { time: eventTime, state, checkpoints, spacetime: spaceTime, invariants, explorer, groups: keyGroups, results, log };
 const inspector = createInspector(byId("inspector"), sections, context, {
   read: (id) => (settings.read(`panel-${id}`) ?? (CLOSED_AT_FIRST.has(id) ? "closed" : "open")) !== "closed",
@@ -216,4 +220,4 @@ listen(document, {
 });
 
 if (boot.run !== null) driver.open(boot.run);
-if (!isNetwork) driver.loadExplorations();
+driver.loadExplorations();

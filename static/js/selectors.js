@@ -1,6 +1,7 @@
 // Questions to a view, answered without a page: who holds the watermark back, what is full, why a window has not fired.
 
-import { axisUnit, day, list, span, time, timeValue, watermark, watermarkDay, watermarkInWords } from "./format.js";
+import { axisUnit, bytes, day, list, span, time, timeValue, watermark, watermarkDay, watermarkInWords } from "./format.js";
+
 
 export { lateAt, trackAt } from "./trail.js";
 
@@ -119,13 +120,17 @@ export function timeDomain(view) {
 
 /** What the last step did, by subtask and channel, for marking it in the picture. */
 export function stepFacts(last) {
-  const facts = { actors: new Set(), taken: new Map(), emitted: new Set(), failed: null, rose: new Map(), touched: new Set() };
+  const facts = { actors: new Set(), taken: new Map(), passed: new Map(), overtook: new Map(), emitted: new Set(), failed: null, rose: new Map(), touched: new Set() };
   for (const event of last?.events ?? []) {
     if (event.e === "ElementTaken") {
       facts.taken.set(event.channel, event.id);
       facts.actors.add(receiverOf(event.channel));
     } else if (event.e === "ElementEmitted") facts.emitted.add(event.element.id);
-    else if (event.e === "SubtaskFailed") facts.failed = event.subtask;
+    else if (event.e === "BarrierOvertook") facts.overtook.set(event.channel, event.checkpoint);
+    else if (event.e === "PriorityBarrierTaken") {
+      facts.passed.set(event.channel, event.checkpoint);
+      facts.actors.add(receiverOf(event.channel));
+    } else if (event.e === "SubtaskFailed") facts.failed = event.subtask;
     else if (event.e === "WatermarkAdvanced") facts.rose.set(event.subtask, event.old);
     else if (event.e === "InputWatermark") facts.touched.add(event.input);
     if (ACTING.has(event.e)) facts.actors.add(event.subtask);
@@ -133,7 +138,7 @@ export function stepFacts(last) {
   return facts;
 }
 
-const ACTING = new Set(["RecordRead", "RecordSkipped", "SplitEnded", "SnapshotTaken", "SnapshotAcknowledged", "SubtaskFailed"]);
+const ACTING = new Set(["RecordRead", "RecordSkipped", "SplitEnded", "SnapshotTaken", "SnapshotUploaded", "SnapshotDropped", "SnapshotAcknowledged", "SubtaskFailed"]);
 
 /** The checkpoint status of a subtask in a word or two, or null. */
 export function checkpointStatus(view, id) {
@@ -148,13 +153,23 @@ export function checkpointStatus(view, id) {
   const got = subtask.aligning?.received.length ?? 0;
   switch (part.status) {
     case "acknowledged": return { number, kind: "acked", text: "acked" };
-    case "snapshotted": return { number, kind: "copied", text: "copied" };
-    case "aligning": return { number, kind: "aligning", text: `aligning ${got}/${inputs.length}`, short: `${got}/${inputs.length}`, bars };
-    default: return inputs.length
+    case "dropped":
+    case "declined": return { number, kind: "given-up", text: "gave up" };
+    case "uploading": return { number, kind: "uploading", text: `${bytes(part.left)} left` };
+    case "uploaded":
+    case "snapshotted":
+      if (part.saved && part.complete === null) return { number, kind: "saving", text: `saved ${part.saved}`, short: String(part.saved) };
+      return { number, kind: "copied", text: part.status === "uploaded" ? "uploaded" : "copied" };
+    // At least once: barriers are collected, and no input is blocked.
+    case "aligning": return !subtask.aligning ? { number, kind: "collecting", text: "collecting" } : { number, kind: "aligning", text: `aligning ${got}/${inputs.length}`, short: `${got}/${inputs.length}`, bars };
+    default: return inputs.length && view.job.paused === number ? { number, kind: "asked", text: "drains" } : inputs.length
       ? { number, kind: "waiting", text: `0/${inputs.length}`, bars }
       : { number, kind: "asked", text: "asked" };
   }
 }
+
+/** Whether a source reads nothing, so that the channels drain (stop-the-world). */
+export const isPaused = (view, id) => view.job.paused !== null && !Object.keys(view.subtasks[id].inputs).length;
 
 /** "idle" or "paused" for a split that is, else "". */
 export const splitWord = (split) => (split.ended ? "" : split.paused ? "paused" : split.idle ? "idle" : "");
@@ -193,6 +208,8 @@ export function describeSubtask(view, id) {
   const silent = Object.entries(subtask.inputs).filter(([, input]) => input.idle && !input.ended).map(([name]) => senderOf(name));
   if (silent.length) parts.push(`input from ${list(silent)} idle`);
   const status = checkpointStatus(view, id);
+  if (isPaused(view, id)) parts.push(`paused for checkpoint ${view.job.paused}`);
+  if (subtask.upload_refused) parts.push("the storage refuses its next snapshot");
   if (status) parts.push(`checkpoint ${status.number}: ${status.kind === "waiting" ? "waiting for barriers" : status.text}`);
   const blocked = Object.entries(subtask.inputs).filter(([, input]) => input.blocked).map(([name]) => senderOf(name));
   if (blocked.length) parts.push(`input from ${list(blocked)} blocked`);

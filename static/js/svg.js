@@ -95,5 +95,10 @@ export const icons = {
   rail: icon('<rect x="2.5" y="3" width="11" height="10" rx="1.5"/><path d="M6.5 3v10"/>'),
   fork: icon('<path d="M4 3v10M4 8h4.5a2 2 0 0 1 2 2v3"/>'),
   scale: icon('<path d="M2.5 5h7M2.5 11h11M9.5 5h4M6 3v4M11 9v4"/>'),
+  pin: icon('<path d="M6 2.5h4M6.8 2.5v4L5 9h6L9.2 6.5v-4M8 9v4.5"/>'),
+  store: icon('<path d="M3.5 5c0-2 9-2 9 0v6c0 2-9 2-9 0zM3.5 5c0 2 9 2 9 0"/>'),
+  upload: icon('<path d="M3 12.8h10M8 10V3.5M5 6.3l3-2.8 3 2.8"/>'),
+  overtake: icon('<path d="M2 10.5h4M8.5 10.5h3M3 8C5 3.5 10 3.5 12.8 7.5M12.9 4.5v3.2H9.8"/>'),
+  stop: icon('<rect x="4" y="4" width="8" height="8" rx="1" fill="currentColor"/>'),
   table: icon('<rect x="2.5" y="3" width="11" height="10" rx="1"/><path d="M2.5 6.5h11M2.5 9.8h11M6.5 6.5V13"/>'),
 };

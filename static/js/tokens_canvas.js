@@ -5,7 +5,7 @@
 import { draw, lengthOf, textClass } from "./glyphs.js";
 import { pointBefore } from "./layout.js";
 
-const PROBED = ["g-key key-none", "g-time", "g-barrier", "g-more", "g-end", "g-status", "g-status g-idle"];
+const PROBED = ["g-key key-none", "g-time", "g-barrier", "g-priority", "g-cancel", "g-more", "g-end", "g-probe", "g-status", "g-status g-idle"];
 for (let hue = 0; hue < 5; hue += 1) PROBED.push(`g-key key-${hue}`, `g-key key-${hue} key-ring`);
 
 /** Colours of the glyph classes as the style sheets resolve them now. */
@@ -73,8 +73,8 @@ export class TokensCanvas {
   }
 
   /**
-   * Moves tokens for `duration` ms, then calls `onDone`. A move: {mark, channel, from, to, fade, scale, down}, with
-   * distances before the channel's head, and `fade` true for what leaves the channel.
+   * Moves tokens for `duration` ms, then calls `onDone`. A move: {mark, channel, from, to, fade, hop, scale, down}, with
+   * distances before the channel's head, `fade` true for what leaves the channel, and how many px it hops over the others.
    */
   run(moves, duration, onDone) {
     this.stop();
@@ -114,8 +114,10 @@ export class TokensCanvas {
     const { context, ratio } = this;
     this.clear();
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    for (const { mark, channel, from, to, fade, scale = 1, down = false } of this.moves) {
-      const { x, y } = pointBefore(channel, from + (to - from) * t);
+    for (const { mark, channel, from, to, fade, hop = 0, scale = 1, down = false } of this.moves) {
+      const at = pointBefore(channel, from + (to - from) * t);
+      const jump = hop * Math.sin(Math.PI * t);
+      const [x, y] = down ? [at.x - jump, at.y] : [at.x, at.y - jump];
       const picture = this.sprite(mark, down);
       const side = 2 * picture.reach * scale;
       context.globalAlpha = fade ? Math.max(0, 1 - t * 1.15) : 1;

@@ -1,5 +1,6 @@
 // What each subtask has gone through in event time, kept from the steps that this page has folded: the records that it took,
-// where its watermark stood between them, which windows were opened, merged, fired and removed.
+// where its watermark stood between them, which windows were opened, merged, fired and removed; and which elements
+// snapshots saved.
 //
 // A trail covers the steps from `since` to `upto`. Going back inside it keeps it; what is drawn then ends at the position.
 // A view from outside replaces it: nothing is known of what happened before.
@@ -9,7 +10,7 @@ import { timeValue } from "./format.js";
 export const KEPT = 200;
 
 /** A trail that knows nothing before `step`. */
-export const startTrail = (step) => ({ since: step, upto: step, tracks: new Map() });
+export const startTrail = (step) => ({ since: step, upto: step, tracks: new Map(), saved: [] });
 
 /** The trail when the page shows a view of `step` that it did not fold itself. */
 export const jumpTrail = (trail, step) => (step >= trail.since && step <= trail.upto ? trail : startTrail(step));
@@ -20,8 +21,11 @@ const nameOf = (key, start, end) => `${key} ${start}:${end}`;
 /** Adds steps in a row to the trail. Tracks grow in place; the wrapper is new, so that listeners see the change. */
 export function followTrail(trail, steps) {
   const from = steps[0].step - 1;
-  let { since, tracks } = from >= trail.since && from <= trail.upto ? trail : startTrail(from);
-  if (from < trail.upto) for (const track of tracks.values()) cutAfter(track, from);
+  let { since, tracks, saved } = from >= trail.since && from <= trail.upto ? trail : startTrail(from);
+  if (from < trail.upto) {
+    for (const track of tracks.values()) cutAfter(track, from);
+    saved = upTo(saved, from);
+  }
   const at = (id) => {
     let track = tracks.get(id);
     if (!track) tracks.set(id, (track = newTrack()));
@@ -32,11 +36,16 @@ export function followTrail(trail, steps) {
       if (event.e === "Deployed") {
         since = step;
         tracks = new Map();
+      } else if (event.e === "ElementsSaved") {
+        saved.push({ step, ...event });
+        if (saved.length > 1.5 * SAVED_KEPT) saved = saved.slice(-SAVED_KEPT);
       } else NOTES[event.e]?.(at, event, step);
     }
   }
-  return { since, upto: steps[steps.length - 1].step, tracks };
+  return { since, upto: steps[steps.length - 1].step, tracks, saved };
 }
+
+const SAVED_KEPT = 4000;
 
 const NOTES = {
   ElementTaken(at, { channel, id, kind, key, timestamp }, step) {

@@ -20,8 +20,9 @@ from typing import Any, TextIO
 from engine.errors import EngineBug, ImpossibleAction, LearnerMistake, StreamLabError
 from engine.explore.request import Request, explore
 from engine.explore.results import Counts
+from engine.explore.search import Subject
 from engine.log import LogEntry
-from engine.narration import narrate_step
+from labs.networks import read_lab_network
 from labs.spec import LabSpec, load_lab
 from streamlab.runs import recordings
 
@@ -92,10 +93,9 @@ class Child:
     def outcome(self, asked: dict[str, Any]) -> dict[str, Any]:
         request = Request.from_data(asked["request"])
         lab = load_lab(Path(asked["folder"]))
-        check_commands(request, lab, asked["parameters"])
+        subject = subject_of(lab, asked["parameters"])
         before = choices(asked, request, lab)
-        factory = recordings.graph_factory(lab, asked["parameters"])
-        outcome = explore(request, factory, self.progress, before)
+        outcome = explore(request, subject, self.progress, before)
         if outcome["bound"] == "stopped":
             outcome["bound"] = self.stopping
         del outcome["request"]
@@ -103,26 +103,17 @@ class Child:
         return outcome
 
 
-def check_commands(request: Request, lab: LabSpec, parameters: dict[str, Any]) -> None:
-    """A command that names no operator of the job would never be possible, and nobody would be told."""
-    job = recordings.graph_factory(lab, parameters)()
-    known = [vertex.id for vertex in job.vertices]
-    for command, _ in request.commands:
-        subtask, operator = getattr(command, "subtask", ""), getattr(command, "operator", "")
-        named = operator or subtask.partition("[")[0]
-        if named and named not in known:
-            raise LearnerMistake(
-                "unknown_operator",
-                f"This job has no operator {named}.",
-                place="commands",
-                mend=f"Choose one of {', '.join(known)}.",
-            )
+def subject_of(lab: LabSpec, parameters: dict[str, Any]) -> Subject:
+    """What is searched. Raises InvalidJob."""
+    if lab.kind == "network":
+        return read_lab_network(lab, parameters)
+    return recordings.graph_factory(lab, parameters)
 
 
 def opened(
     asked: dict[str, Any], request: Request, lab: LabSpec, log: list[LogEntry]
-) -> recordings.Recording:
-    recording = recordings.open_recording(
+) -> recordings.AnyRecording:
+    return recordings.open_recording(
         lab=lab,
         parameters=asked["parameters"],
         policy=asked["policy"],
@@ -131,7 +122,6 @@ def opened(
         mutant=request.mutant,
         log=log,
     )
-    return recordings.of_job(recording)
 
 
 def choices(asked: dict[str, Any], request: Request, lab: LabSpec) -> list[LogEntry]:
@@ -163,7 +153,7 @@ def narrated(
     recording.seek(asked["step"])
     times = recordings.times_of(lab)
     return [
-        {"action": step.action, "say": narrate_step(step, times)}
+        {"action": step.action, "say": recording.narrate(step, times)}
         for step in recording.step(len(trace), events=True)
     ]
 

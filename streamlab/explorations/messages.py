@@ -18,7 +18,7 @@ ANSWERS: tuple[Answer, ...] = (
             "state": '"waiting", "running"; then one of "violated", "exhausted", "bound reached" and "failed"',
             "active": "whether it may still change",
             "place": "in the queue from 1 on while it waits, else null",
-            "lab, run, step": "where it starts: null for the run means the start of the lab's job",
+            "lab, run, step": "where it starts: null for the run means the start of a run of the lab",
             "request": "{invariants, mutant, commands: [{command, times}], way, states, depth, walks, walk_seed, ...}",
             "counts": "{states, transitions, terminal, depth, reduced}, null before the first",
             "seconds, states_per_second": "searched so far",
@@ -33,7 +33,7 @@ ANSWERS: tuple[Answer, ...] = (
 NEW_EXPLORATION = (
     Field("run", NAME, "the run to start from", optional=True),
     Field("step", STEP, "its step to start from", optional=True, default=0),
-    Field("lab", NAME, "instead of a run: the start of this lab's job", optional=True),
+    Field("lab", NAME, "instead of a run: the start of a run of this lab", optional=True),
     Field(
         "request",
         Rule("an object", lambda value: isinstance(value, dict)),

@@ -4,23 +4,35 @@ from typing import Any
 
 from django.conf import settings
 
+from engine.checkpointing.chandy_lamport import ChandyLamport
+from engine.checkpointing.wrong_snapshots import PROTOCOLS
 from engine.explore.registry import INVARIANTS, MUTANTS
 from engine.explore.request import MOST_TIMES, WAYS
+from labs.networks import protocols_of
+from labs.spec import LabSpec
 
 WALKS_MAX = 100_000
 
 
-def offer(kind: str = "job") -> dict[str, Any]:
+def offer(lab: LabSpec) -> dict[str, Any]:
+    """protocol, of a network: its name in the picture of a run that follows it."""
     return {
         "invariants": [
             {"name": name, "title": rule.title, "explanation": rule.explanation}
             for name, rule in INVARIANTS.items()
-            if rule.kind == kind
+            if rule.kind == lab.kind
         ],
+        "right": lab.kind == "job" or protocol_called("") in protocols_of(lab),
         "mutants": [
-            {"name": name, "title": mutant.title, "explanation": mutant.explanation}
+            {
+                "name": name,
+                "title": mutant.title,
+                "explanation": mutant.explanation,
+                "protocol": protocol_called(name) if lab.kind == "network" else None,
+            }
             for name, mutant in MUTANTS.items()
-            if mutant.kind == kind
+            if mutant.kind == lab.kind
+            and (lab.kind == "job" or protocol_called(name) in protocols_of(lab))
         ],
         "ways": list(WAYS),
         "limits": {
@@ -32,3 +44,9 @@ def offer(kind: str = "job") -> dict[str, Any]:
             "memory": settings.EXPLORATION_MEMORY_MAX,
         },
     }
+
+
+def protocol_called(mutant: str) -> str:
+    """The protocol of a network by its name in labs; "" is the right one."""
+    make = MUTANTS[mutant].make if mutant else ChandyLamport
+    return next(name for name, protocol in PROTOCOLS.items() if protocol is make)

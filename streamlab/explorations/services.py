@@ -11,9 +11,10 @@ from django.utils import timezone
 
 from engine.errors import LearnerMistake
 from engine.explore.request import Request
+from labs.networks import protocols_of, values_under
 from labs.spec import LabSpec
 from streamlab.explorations.models import ACTIVE, FAILED, Exploration
-from streamlab.explorations.offer import WALKS_MAX
+from streamlab.explorations.offer import WALKS_MAX, protocol_called
 from streamlab.runs import logs
 from streamlab.runs.bundles import bundle_archive, bundle_folder, bundle_lab
 from streamlab.runs.errors import CATALOGUE, RunError
@@ -43,17 +44,19 @@ def exploration_of_run(
     """From a step of a run on, which may be anybody's: it is read, not driven. Raises RunError."""
     if step > run.head:
         raise RunError("outside", place="step", step=step, head=run.head)
+    lab = bundle_lab(digest=run.bundle_id)
+    request = checked(asked, kind=lab.kind, seed=run.seed)
     return _create(
         owner,
         lab=run.lab,
         bundle=run.bundle,
-        parameters=run.parameters,
+        parameters=under(lab, run.parameters, request["mutant"]),
         policy=run.policy,
         quantum=run.quantum,
         run=run,
         step=step,
         log=run_log(run=run, steps=step),
-        request=checked(asked, seed=run.seed),
+        request=request,
         holder=holder,
     )
 
@@ -61,22 +64,23 @@ def exploration_of_run(
 def exploration_of_lab(
     *, lab: LabSpec, owner: Owner, holder: str, asked: dict[str, Any]
 ) -> Exploration:
-    """From the start of the job with its defaults. Raises RunError."""
+    """From the start of a run with the defaults of the lab. Raises RunError."""
+    request = checked(asked, kind=lab.kind, seed=lab.seed)
     return _create(
         owner,
         lab=lab.slug,
         bundle=bundle_archive(lab=lab),
-        parameters=lab.parameter_values({}),
+        parameters=under(lab, lab.parameter_values({}), request["mutant"]),
         policy=lab.scheduler,
-        request=checked(asked, seed=lab.seed),
+        request=request,
         holder=holder,
     )
 
 
-def checked(asked: dict[str, Any], *, seed: int) -> dict[str, Any]:
+def checked(asked: dict[str, Any], *, kind: str, seed: int) -> dict[str, Any]:
     """The request in its full form. Raises RunError bad_exploration or too_far."""
     try:
-        request = Request.from_data({**asked, "kind": "job", "seed": seed})
+        request = Request.from_data({**asked, "kind": kind, "seed": seed})
     except LearnerMistake as error:
         place, mend = f"request.{error.place}", error.mend or ""
         raise RunError("bad_exploration", place=place, sentence=error.sentence, mend=mend) from None
@@ -91,10 +95,23 @@ def checked(asked: dict[str, Any], *, seed: int) -> dict[str, Any]:
     return request.to_data()
 
 
+def under(lab: LabSpec, parameters: dict[str, Any], mutant: str) -> dict[str, Any]:
+    """The parameters of a run that follows this protocol, which a network has among them. Raises RunError bad_exploration."""
+    if lab.kind == "job":
+        return parameters
+    protocol = protocol_called(mutant)
+    if protocol not in protocols_of(lab):
+        raise RunError(
+            "bad_exploration",
+            place="request.mutant",
+            sentence=f"This lab does not let its processes do {protocol!r}.",
+            mend=f"Choose one of {', '.join(protocols_of(lab))}.",
+        )
+    return values_under(lab, parameters, protocol)
+
+
 def _create(owner: Owner, bundle: Bundle, **fields: Any) -> Exploration:
     """Raises RunError still_exploring: one at a time, also over several windows and server processes."""
-    if bundle_lab(digest=bundle.pk).kind != "job":
-        raise RunError("not_a_job")
     explorations_expire()
     explorations_give_up()
     try:
@@ -205,7 +222,7 @@ def exploration_open(*, exploration: Exploration) -> Run:
             policy=exploration.policy,
             quantum=exploration.quantum,
             seed=request["seed"],
-            mutant=request["mutant"],
+            mutant=request["mutant"] if request["kind"] == "job" else "",
             invariants=[outcome["invariant"]],
             visitor=exploration.visitor,
             user_id=exploration.user_id,

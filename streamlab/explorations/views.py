@@ -10,6 +10,7 @@ from streamlab.explorations.messages import NEW_EXPLORATION
 from streamlab.explorations.offer import offer
 from streamlab.explorations.pool import pool
 from streamlab.runs import protocol
+from streamlab.runs.bundles import bundle_lab
 from streamlab.runs.errors import RunError
 from streamlab.runs.selectors import run_get
 from streamlab.runs.services import lab_get
@@ -23,12 +24,17 @@ async def explorations(request: HttpRequest) -> HttpResponse:
 
 
 async def latest(request: HttpRequest) -> HttpResponse:
-    """What can be asked, and the visitor's last exploration of this lab."""
+    """What can be asked, and the visitor's last exploration of this lab; a run keeps the lab as it was."""
     owner = await owner_of(request)
-    lab = request.GET.get("lab", "")
-    found = await database_sync_to_async(selectors.exploration_latest)(owner=owner, lab=lab)
+    slug, run_id = request.GET.get("lab", ""), request.GET.get("run")
+    if run_id is None:
+        lab = lab_get(slug=slug)
+    else:
+        run = await database_sync_to_async(run_get)(run_id=run_id)
+        lab = await database_sync_to_async(bundle_lab)(digest=run.bundle_id)
+    found = await database_sync_to_async(selectors.exploration_latest)(owner=owner, lab=slug)
     last = selectors.shown(found) if found else None
-    return JsonResponse({"offer": offer(), "latest": last})
+    return JsonResponse({"offer": offer(lab), "latest": last})
 
 
 async def start(request: HttpRequest) -> HttpResponse:

@@ -1,7 +1,8 @@
 """A small picture of a lab's job: operators as columns, subtasks as boxes, a queue in front of each of their inputs."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import cycle
+from zlib import crc32
 
 from engine.graph.job_graph import Edge, JobGraph
 
@@ -11,7 +12,7 @@ BOX_HIGHEST, LANE_HIGHEST = 34, 5
 BOX_SHARE, LANE_SHARE = 0.42, 0.5  # of a column's width, of what is left between two columns
 SUBTASKS_MAX = 6  # of an operator; more would be a grey patch
 MARKS = ("key-2", "time", "key-0", "", "key-3", "barrier", "key-1", "")
-"""What stands at the head of one queue after another."""
+"""What may stand at the head of a queue; the name of the job decides, so that jobs of one shape look different."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ def sketch(graph: JobGraph) -> Sketch:
         for sender, receiver in links(graph, edge):
             inputs.setdefault(receiver, []).append(sender)
     wide = (WIDTH - 2 * MARGIN) / (max(graph.columns().values()) + 1)
-    marks = cycle(MARKS)
+    marks = marks_of(graph.name)
     for receiver, senders in inputs.items():
         box = boxes[receiver]
         pitch = min(LANE_HIGHEST + 2, box.height / len(senders))
@@ -61,6 +62,14 @@ def sketch(graph: JobGraph) -> Sketch:
             if thick >= LANE_HIGHEST - 1:
                 put(drawn, next(marks), box.x - 6, y)
     return drawn
+
+
+def marks_of(name: str) -> Iterator[str]:
+    """Marks without end, the same for the same name."""
+    drawn = crc32(name.encode())
+    while True:
+        yield MARKS[drawn >> 16 & 7]
+        drawn = (drawn * 1103515245 + 12345) & 0x7FFFFFFF  # the generator of the C standard
 
 
 def put(drawn: Sketch, mark: str, x: float, y: float) -> None:

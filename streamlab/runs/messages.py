@@ -303,8 +303,8 @@ NEW_RUN = (
     Field("quantum", whole(1, 1000), "elements per turn", optional=True, default=1),
     Field(
         "parameters",
-        Rule("an object of numbers", lambda value: isinstance(value, dict) and len(value) <= 100),
-        "the parameters of the lab that differ from their defaults",
+        Rule("an object", lambda value: isinstance(value, dict) and len(value) <= 100),
+        "the parameters of the lab that differ from their defaults, and the snapshot scheme as @scheme",
         optional=True,
     ),
 )

@@ -12,6 +12,7 @@ import orjson
 
 from labs.spec import LabSpec
 from streamlab.runs import logs, protocol, recordings
+from streamlab.runs.schemes import scheme_shown
 from streamlab.runs.slices import Pace, Turns
 
 KEPT_MAX = 64
@@ -30,7 +31,7 @@ async def preview(
     mutant: str = "",
     log: Sequence[logs.Entry] = (),
 ) -> dict[str, Any]:
-    """{step, head, view, actions, say, marks} at the end of the log. Raises an engine error."""
+    """{step, head, view, actions, say, marks, scheme} at the end of the log. Raises an engine error."""
     job = (lab.digest, parameters, policy, quantum, seed, mutant)
     name = orjson.dumps([*job, log], option=orjson.OPT_SORT_KEYS)
     if name not in _kept:
@@ -57,6 +58,9 @@ async def preview(
                 "actions": recordings.actions(recording),
                 "say": say,
                 "marks": recording.marks,
+                "scheme": scheme_shown(recording.runtime.job)
+                if isinstance(recording, recordings.Recording)
+                else None,
             }
         )
         if len(_kept) > KEPT_MAX:

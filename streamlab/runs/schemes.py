@@ -1,6 +1,7 @@
 """Snapshot schemes that a run may take instead of its lab's: the only module of the web that knows how a job is given one."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from engine.graph import checkpoint_settings
 from engine.graph.checkpoint_settings import ALIGNED, STOP_THE_WORLD, UNALIGNED
@@ -51,6 +52,11 @@ def scheme_of(graph: JobGraph) -> str:
     """The scheme that the job itself asks for."""
     settings = graph.checkpointing
     return TIMED if settings.aligned_timeout else settings.scheme
+
+
+def scheme_shown(graph: JobGraph) -> dict[str, Any]:
+    """{name, timeout}: the scheme, and after how many ms of the engine's clock its barriers overtake."""
+    return {"name": scheme_of(graph), "timeout": graph.checkpointing.aligned_timeout}
 
 
 def other_scheme(name: str) -> str:

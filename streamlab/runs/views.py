@@ -22,6 +22,7 @@ from streamlab.runs.messages import NEW_LINK, NEW_RUN
 from streamlab.runs.models import Run, random_name
 from streamlab.runs.previews import preview
 from streamlab.runs.registry import registry
+from streamlab.runs.schemes import SCHEMES
 from streamlab.runs.selectors import Owner
 
 View = Callable[..., Awaitable[HttpResponse]]
@@ -137,6 +138,11 @@ async def viewer(
         "values": shown.parameters if shown else lab.parameter_values({}),
         "preview": picture,
         "parameters": [] if about else [parameter.model_dump() for parameter in lab.parameters],
+        "schemes": [
+            {"name": name, "label": scheme.label, "sentence": scheme.sentence}
+            for name, scheme in SCHEMES.items()
+            if name in lab.schemes and lab.kind == "job" and not about
+        ],
         "question": about,
         "time_zone_minutes": lab.time_zone_minutes,
         "time_zone_name": lab.time_zone_name,

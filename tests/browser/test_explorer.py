@@ -80,6 +80,35 @@ def test_from_a_wrong_protocol_to_the_violating_step(lab: Viewer) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+def test_of_a_network_the_protocol_that_loses_a_token(server: Any, page: Page) -> None:
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.emulate_media(reduced_motion="reduce")
+    lab = Viewer(page, server.url).open("/labs/token-ring/")
+    open_panel(page, "explorer")
+    form = page.locator(".explorer")
+    expect(form).to_contain_text("A complete snapshot holds every token once", timeout=PATIENCE)
+    expect(form.locator('[name="checkpoints"]')).to_have_count(0)
+    explore(page, mutant="no-channel-state")
+    found = page.locator(".exploration")
+    expect(found).to_contain_text("Violated after", timeout=SEARCH)
+    expect(found).not_to_contain_text("commands")
+    steps = page.locator(".trace li").count()
+    assert grave_findings(page) == []
+    page.locator("[data-open]").click()
+    lab.wait_until_ready()
+    lab.expect_step(steps)
+    expect(page.locator(".exploration")).to_contain_text("This run shows it", timeout=PATIENCE)
+    open_panel(page, "invariants")
+    rule = verdict(page, "holds every token once")
+    expect(rule).to_contain_text("Violated at this step", timeout=PATIENCE)
+    page.locator(".ask-explorer > summary").click()
+    expect(form.locator('[name="mutant"]')).to_have_value("no-channel-state")
+    page.emulate_media(color_scheme="dark")
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert grave_findings(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
 def test_a_search_survives_a_reload_and_can_be_stopped(lab: Viewer) -> None:
     page = lab.page
     explore(page, checkpoints="4", failures="3", states="200000")

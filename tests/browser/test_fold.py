@@ -16,6 +16,7 @@ from engine import ImpossibleAction, Policy, Recording
 from streamlab.runs import protocol
 from tests.engine.event_time.event_time_jobs import event_time_specs, make_event_time_job
 from tests.engine.jobs import POLICIES, commands, job_specs, make_job
+from tests.engine.loops import loop_specs, make_loop
 
 EXAMPLES = int(os.environ.get("STREAMLAB_FOLD_EXAMPLES", "25"))
 PLANS = st.lists(st.tuples(st.integers(0, 40), commands()), max_size=4)
@@ -91,9 +92,60 @@ def test_it_does_so_with_everything_that_event_time_has(
     assert modules.evaluate(FOLD, trace) is None
 
 
+@LAW
+@given(loop_specs(), POLICIES, st.integers(0, 5), PLANS)
+def test_it_does_so_with_loops(modules: Page, spec: Any, policy: Any, seed: int, plan: Any) -> None:
+    """Probes, channels that lead back, and checkpoints that wait for them."""
+    trace = record(Recording(make_loop(spec), Policy(*policy), seed), plan)
+    assert modules.evaluate(FOLD, trace) is None
+
+
 def test_an_event_that_the_page_does_not_know_is_named(modules: Page) -> None:
     complaint = modules.evaluate("""async () => {
         const { applyEvent } = await import("/js/apply_event.js");
         try { applyEvent({}, {e: "Teleported"}); } catch (error) { return error.message; }
     }""")
     assert complaint == "This page does not know the event Teleported."
+
+
+PHASES = """async (trace) => {
+    const { start, steps } = JSON.parse(trace);
+    const [{ applySteps }, { startTrail, followTrail }, snapshots] = await Promise.all(
+        ["apply_event", "trail", "snapshots"].map((name) => import(`/js/${name}.js`)));
+    let [view, trail] = [start, startTrail(0)];
+    for (const step of steps) {
+        [view, trail] = [applySteps(view, [step]), followTrail(trail, [step])];
+        for (const [number, one] of Object.entries(view.checkpoints)) {
+            const last = one.ended ?? view.step;
+            for (const [id, part] of Object.entries(one.subtasks)) {
+                const phases = snapshots.phasesOf(view, number, id);
+                const where = `step ${view.step}, ${number} of ${id}`;
+                if (phases[0].from !== one.triggered) return `${where} begins at ${phases[0].from}`;
+                for (const { kind, from, to, sentence } of phases) {
+                    if (!(one.triggered <= from && from <= to && to <= Math.max(last, from))) return `${where}: ${kind} from ${from} to ${to}`;
+                    if (/null|undefined|NaN/.test(sentence)) return `${where}: ${sentence}`;
+                }
+                const acked = phases.at(-1).kind === "answer" ? phases.at(-1).to : null;
+                if (part.status === "acknowledged" && part.acknowledged <= last && acked !== part.acknowledged) return `${where}: acknowledged at ${acked}`;
+                if (!snapshots.partWord(view, number, id)) return `${where} has no word`;
+            }
+        }
+        const saved = snapshots.savedElements(view, trail);
+        if (saved.size && !snapshots.inProgress(view).length) return `step ${view.step}: elements are saved for nothing`;
+        for (const event of step.events) {
+            if (event.e !== "ElementsSaved" || !view.checkpoints[event.checkpoint] || view.checkpoints[event.checkpoint].status !== "triggered") continue;
+            for (const id of event.elements) if (!saved.has(id)) return `step ${view.step}: ${id} is not marked`;
+        }
+    }
+    return null;
+}"""
+"""Null, or where the phases of a part are out of order."""
+
+
+@LAW
+@given(job_specs(), POLICIES, st.integers(0, 5), PLANS)
+def test_the_phases_of_every_part_lie_between_trigger_and_end(
+    modules: Page, spec: Any, policy: Any, seed: int, plan: Any
+) -> None:
+    trace = record(Recording(make_job(spec), Policy(*policy), seed), plan)
+    assert modules.evaluate(PHASES, trace) is None

@@ -13,6 +13,7 @@ PURE = {
     "apply_event.js",
     "layout.js",
     "selectors.js",
+    "snapshots.js",
     "format.js",
     "protocol.js",
     "messages.js",

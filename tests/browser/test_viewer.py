@@ -104,7 +104,7 @@ def test_the_first_visit_sees_a_window_fire_a_checkpoint_complete_and_a_failure(
     expect(page.locator(".aside")).to_contain_text("checkpoint", timeout=PATIENCE)
     panel = page.locator('[data-panel="checkpoints"]')
     expect(panel.locator(".meta")).to_have_text("1 complete")
-    expect(panel.locator(".acked")).to_have_count(6)
+    expect(panel.locator(".gantt .acked")).to_have_count(6)
 
     page.get_by_role("button", name="Fail window[1]").click()
     expect(viewer.card("window[1]")).to_have_class(re.compile("failed"))

@@ -85,6 +85,62 @@ def test_a_file_in_no_known_format_is_unsupported(written, capsys, content, name
     assert "this is no format that the runner knows" in capsys.readouterr().out
 
 
+BARRIERS = {
+    "name": "two", "mode": "aligned", "channels": 2, "latest_checkpoint": 7,
+    "steps": [
+        {"arrive": {"ch": 0, "barrier": 7}, "emits": [{"block": 0}]},
+        {"arrive": {"ch": 1, "barrier": 7},
+         "emits": [{"block": 1}, {"trigger": 7, "unaligned": False}, {"resume": 0}, {"resume": 1}]},
+    ],
+}  # fmt: skip
+RESCALE = {"mapper": "FIRST", "old": 2, "new": 1, "new_to_old": [[0, 1]], "ambiguous": False}
+
+
+@pytest.mark.parametrize("case", [BARRIERS, RESCALE])
+def test_a_case_of_checkpoints_passes(written, capsys, case):
+    assert main([written([case], "cases.json")]) == 0
+    assert "1 passed, 0 failed, 0 unsupported" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("case", "reason"),
+    [(BARRIERS | {"mode": "odd"}, "the mode odd"), (RESCALE | {"mapper": "UNSUPPORTED"}, "the mapper UNSUPPORTED")],
+)  # fmt: skip
+def test_a_case_of_checkpoints_that_cannot_be_run_says_why(written, capsys, case, reason):
+    assert main([written([case], "cases.json")]) == 0
+    assert f"  unsupported: {reason}\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [BARRIERS | {"channels": 0}],
+        [BARRIERS | {"channels": "two"}],
+        [BARRIERS | {"steps": "none"}],
+        [BARRIERS | {"steps": [{"arrive": {"ch": -1, "barrier": 1}, "emits": []}]}],
+        [BARRIERS | {"steps": [{"arrive": {"ch": 0, "barrier": "1"}, "emits": []}]}],
+        [BARRIERS | {"steps": [{"arrive": {"ch": 0, "zig": 1}, "emits": []}]}],
+        [RESCALE | {"new": "x"}],
+        [{"mode": "UNION", "old": 1, "new": 0, "old_counts": "x", "new_items": []}],
+        {"sequences": [7], "channels": 3},
+        {"cases": [{"topology": {}}]},
+        {"cases": [{}]},
+        {"cases": [7]},
+    ],
+)
+def test_a_file_of_another_shape_than_its_format_fails_with_a_sentence(written, capsys, content):
+    assert main([written(content, "cases.json")]) == 1
+    shown = capsys.readouterr().out
+    assert "cases.json: 0 passed, 1 failed, 0 unsupported" in shown
+    assert "of another kind than its format says" in shown
+
+
+@pytest.mark.parametrize("content", [[7], [[[]]], []])
+def test_a_file_without_cases_is_no_format(written, capsys, content):
+    assert main([written(content, "cases.json")]) == 0
+    assert "this is no format that the runner knows" in capsys.readouterr().out
+
+
 def test_a_file_that_cannot_be_read_is_a_failure(written, capsys):
     assert main(["/no/such/file.json", written("{", "broken.json")]) == 1
     assert capsys.readouterr().out.count("cannot be read") == 2

@@ -1,6 +1,7 @@
 """A lab folder is checked as a whole, and every mistake is told with its file, line and mend."""
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -8,7 +9,8 @@ from django.core.management import CommandError, call_command
 from labs import catalog as catalog_module
 from labs.catalog import catalog, find_lab
 from labs.problems import LabInvalid, Problem
-from labs.spec import load_lab
+from labs.spec import Scheme, load_lab
+from streamlab.runs.schemes import SCHEMES
 
 TOML = """\
 id = "small"
@@ -57,6 +59,7 @@ def test_a_whole_folder_becomes_a_spec(folder: Path) -> None:
     lab = load_lab(folder)
     assert (lab.slug, lab.title, lab.minutes, lab.seed) == ("small", "A small lab", 5, 7)
     assert lab.scheduler == "round_robin"
+    assert "unaligned" in lab.schemes
     assert lab.parameters[0].default == 60
     assert lab.key_names == (("AA", "American Airlines"),)
     assert lab.time_zone_minutes == 0
@@ -84,6 +87,7 @@ def test_the_page_is_clean_html(folder: Path) -> None:
         ("default = 60", "default = 6.5", 12, "parameters.default = 6.5 will not do"),
         ('name = "bound"', 'name = "a bound"', 9, "has other signs"),
         ("seed = 7", 'seed = 7\nscheduler = "chance"', 7, "scheduler = 'chance' will not do"),
+        ("seed = 7", 'seed = 7\nschemes = ["hasty"]', 7, "schemes = 'hasty' will not do"),
         ("seed = 7", 'seed = 7\njob = "other.py"', None, "This file is missing"),
         ("maximum = 120", "", 8, "parameters.maximum is missing"),
     ],
@@ -183,3 +187,7 @@ def test_checklabs_names_file_line_and_mend(
 
 def test_the_labs_of_this_checkout_are_whole() -> None:
     assert catalog_module.catalog().problems == ()
+
+
+def test_a_lab_may_offer_the_schemes_that_the_site_knows_and_no_others() -> None:
+    assert set(get_args(Scheme)) == set(SCHEMES)

@@ -97,7 +97,7 @@ def job_of(lab: LabSpec) -> dict[str, Any]:
         "quantum": 1,
         "step": 0,
         "log": [],
-        "request": services.checked(LONG, seed=1),
+        "request": services.checked(LONG, kind="job", seed=1),
         "cpu_seconds": 60,
         "memory": 2**30,
     }
@@ -366,7 +366,7 @@ def test_they_expire(lab: LabSpec, transactional_db: None) -> None:
 )
 def test_bad_requests_are_refused(asked: dict[str, Any], code: str, words: str) -> None:
     with pytest.raises(RunError) as refused:
-        services.checked(asked, seed=1)
+        services.checked(asked, kind="job", seed=1)
     assert refused.value.code == code
     assert words in f"{refused.value.sentence} {refused.value.mend}"
 

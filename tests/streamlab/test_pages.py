@@ -268,3 +268,23 @@ def test_signing_in_moves_runs_to_the_account(lab: LabSpec, django_user_model: A
     grown(run, ("action", "a", 1))
     assert run.expires is None
     assert services.runs_expire() == 0
+
+
+def test_a_run_keeps_the_scheme_that_it_was_started_under(lab: LabSpec, client: Client) -> None:
+    offered = boot_of(client.get("/labs/counting/"))
+    assert offered["preview"]["scheme"] == {"name": "aligned", "timeout": 0}
+    assert "unaligned_after_timeout" in [scheme["name"] for scheme in offered["schemes"]]
+    chosen = {"size": 20_000, "@scheme": "unaligned_after_timeout"}
+    made = post(client, "/labs/counting/runs/", {"parameters": chosen})
+    assert made.status_code == 201
+    boot = boot_of(client.get(made.json()["url"]))
+    assert boot["values"] == chosen
+    assert boot["preview"]["scheme"] == {"name": "unaligned_after_timeout", "timeout": 1}
+    assert boot["preview"]["view"]["job"]["scheme"] == "unaligned"
+
+
+@pytest.mark.parametrize("name", ["hasty", "", 3])
+def test_there_is_no_other_scheme(lab: LabSpec, client: Client, name: Any) -> None:
+    answer = post(client, "/labs/counting/runs/", {"parameters": {"@scheme": name}})
+    assert answer.status_code == 400
+    assert "snapshot scheme must be one of aligned, " in answer.json()["error"]["sentence"]

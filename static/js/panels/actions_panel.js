@@ -2,7 +2,7 @@
 
 import { arrow, emitsResults, isOver, senderOf } from "../selectors.js";
 import { html, icons, setHtml } from "../svg.js";
-import { inline, markOf } from "../glyphs.js";
+import { inline, markOf, priorityMark } from "../glyphs.js";
 
 const NUMBERED = 9;
 
@@ -26,7 +26,7 @@ export function update(state, changes) {
     possible.length ? (recorded ? "any other starts a branch" : "") : ""}</span></h2>${
     possible.length
       ? html`<ol tabindex="-1">${ordered(possible).map((action, i) => possibleHtml(state, action, i, recorded, wait))}</ol>`
-      : html`<p class="none">${state.view && isOver(state.view) ? `${state.view.job ? "The job has finished: n" : "N"}othing more can happen.` : "Nothing can happen now."}</p>`
+      : html`<p class="none">${state.view && isOver(state.view) ? `${state.view.job ? `The job has finished${state.view.job.reason ? `, ${state.view.job.reason}` : ""}: n` : "N"}othing more can happen.` : "Nothing can happen now."}</p>`
   }</section><section class="column" aria-labelledby="impossible-head"><h2 id="impossible-head"><b>Not possible now</b> <span>${impossible.length}</span></h2>${
     impossible.length
       ? html`<ul tabindex="0" aria-labelledby="impossible-head">${impossible.map((action) => impossibleHtml(state, action))}</ul>`
@@ -50,7 +50,7 @@ function possibleHtml(state, action, i, recorded, wait) {
     next ? (recorded ? "as recorded" : "Step") : ""}</span></button></li>`;
 }
 
-const REASONS = { credit: icons.credit, alignment: icons.lock };
+const REASONS = { credit: icons.credit, deadlock: icons.credit, alignment: icons.lock, priority: icons.overtake, paused: icons.pause, stopping: icons.stop };
 
 function impossibleHtml(state, action) {
   const { reason } = action;
@@ -64,11 +64,15 @@ function words({ label, channel }, withRoute = true) {
   return html`${label.slice(0, -route.length)}${withRoute ? html`<i>${route}</i>` : ""}`;
 }
 
-const OTHERS = { read: icons.read, ack: icons.up, trigger: icons.down, restart: icons.again, clock: icons.wait };
+const OTHERS = {
+  read: icons.read, ack: icons.up, trigger: icons.down, restart: icons.again, clock: icons.wait, timer: icons.wait,
+  upload: icons.upload, switch: icons.overtake, expire: icons.wait, abort: icons.cross,
+};
 
 function picture(view, action) {
   if (action.message) return inline(action.message.marker ? { kind: "barrier", label: String(action.message.marker) } : { kind: "record", code: String(action.message.tokens), hue: null });
   if (action.element) return inline(markOf(action.element, action.channel ? emitsResults(view, senderOf(action.channel)) : false));
   if (action.kind === "trigger") return inline({ kind: "barrier", label: String(action.checkpoint) });
+  if (action.kind === "barrier") return inline(priorityMark(action.checkpoint));
   return OTHERS[action.kind] ?? icons.step;
 }

@@ -64,20 +64,21 @@ const WAYS = {
 /** Made again where the job has other subtasks than before; what was chosen stays. */
 function makeForm({ offer, view, mutant, actions }) {
   if (!offer) return;
-  const subtasks = Object.keys(view.subtasks);
+  const subtasks = Object.keys(view.subtasks ?? {}); // a network of processes has none, and takes no commands
   const operators = actions.commands.find((one) => one.kind === "rescale")?.operators ?? [];
   const names = JSON.stringify([subtasks, operators.map((one) => one.id)]);
   if (made.offer === offer && made.names === names) return;
   const kept = made.offer === offer ? new FormData(parts.form) : null;
   made = { offer, names };
   const { limits } = offer;
+  const followed = view.network ? offer.mutants.find((one) => one.protocol === view.network.protocol)?.name : mutant?.name;
   const option = (value, text, chosen) => html`<option value="${value}" ${chosen ? html`selected` : ""}>${text}</option>`;
   const numeric = (name, label, value, most, least = 0, required = true) => html`<label class="field-row" data-for="${name}"><span>${label}</span><input type="number" name="${name}" min="${least}" max="${most}" step="1" value="${value}" ${required ? html`required` : html`placeholder="none"`}></label>`;
   const victim = subtasks.find((id) => view.subtasks[id].key_groups) ?? subtasks[0];
   setHtml(parts.form, html`<fieldset><legend>Look for a violation of</legend>${offer.invariants.map((rule, i) =>
-    html`<label class="tick" title="${rule.explanation}"><input type="checkbox" name="invariants" value="${rule.name}" ${i === 0 ? html`checked` : ""}><span>${rule.title}</span></label>`)}<p class="note bad" data-none hidden>Choose at least one.</p></fieldset><fieldset><legend>Protocol</legend><label class="field-row"><span class="vh">Protocol</span><select name="mutant">${option("", "the right one", !mutant)}${offer.mutants.map((one) => option(one.name, `wrong: ${one.title.toLowerCase()}`, one.name === mutant?.name))}</select></label><p class="note" data-mutant></p></fieldset><fieldset><legend>At any time, at most</legend>${
+    html`<label class="tick" title="${rule.explanation}"><input type="checkbox" name="invariants" value="${rule.name}" ${i === 0 ? html`checked` : ""}><span>${rule.title}</span></label>`)}<p class="note bad" data-none hidden>Choose at least one.</p></fieldset><fieldset><legend>Protocol</legend><label class="field-row"><span class="vh">Protocol</span><select name="mutant">${offer.right ? option("", "the right one", !followed) : ""}${offer.mutants.map((one) => option(one.name, `wrong: ${one.title.toLowerCase()}`, one.name === followed))}</select></label><p class="note" data-mutant></p></fieldset>${subtasks.length ? html`<fieldset><legend>At any time, at most</legend>${
     numeric("checkpoints", "checkpoints", 1, limits.times)}${numeric("failures", "failures of", 1, limits.times)}<label class="field-row under"><span class="vh">The subtask that fails</span><select name="victim">${subtasks.map((id) => option(id, id, id === victim))}</select></label>${
-    operators.length ? html`${numeric("rescales", "rescales of", 0, limits.times)}<span class="field-row under"><select name="operator" aria-label="The operator that is rescaled">${operators.map((one) => option(one.id, one.id, one.id === view.subtasks[victim]?.vertex))}</select><span>to</span><input type="number" name="parallelism" aria-label="its new parallelism" min="1" max="8" step="1" value="2" required></span>` : ""}</fieldset><fieldset><legend>Search</legend><label class="field-row"><span class="vh">Way</span><select name="way">${offer.ways.map((way) => option(way, WAYS[way] ?? way, way === offer.ways[0]))}</select></label>${
+    operators.length ? html`${numeric("rescales", "rescales of", 0, limits.times)}<span class="field-row under"><select name="operator" aria-label="The operator that is rescaled">${operators.map((one) => option(one.id, one.id, one.id === view.subtasks[victim]?.vertex))}</select><span>to</span><input type="number" name="parallelism" aria-label="its new parallelism" min="1" max="8" step="1" value="2" required></span>` : ""}</fieldset>` : ""}<fieldset><legend>Search</legend><label class="field-row"><span class="vh">Way</span><select name="way">${offer.ways.map((way) => option(way, WAYS[way] ?? way, way === offer.ways[0]))}</select></label>${
     numeric("states", "distinct states, at most", Math.min(100_000, limits.states), limits.states, 1)}${numeric("depth", "steps in a row, at most", "", limits.depth, 1, false)}${numeric("walks", "walks", Math.min(1000, limits.walks), limits.walks, 1)}${numeric("walk_seed", "seed of the walks", 1, 2 ** 53 - 1)}</fieldset><fieldset><legend>From</legend><label class="tick"><input type="radio" name="place" value="start" checked><span>the beginning</span></label><label class="tick"><input type="radio" name="place" value="here"><span data-here></span></label></fieldset><button class="btn primary" type="submit">Explore</button><p class="note">At most ${count(limits.cpu_seconds, "second")} of one processor.</p>`);
   if (kept) restore(kept);
   showWhatCounts();
@@ -111,7 +112,7 @@ function request() {
   const walks = elements.way.value === "random walks";
   const commands = [
     [n("checkpoints"), { kind: "checkpoint" }],
-    [n("failures"), { kind: "fail", subtask: elements.victim.value }],
+    [n("failures"), { kind: "fail", subtask: elements.victim?.value }],
     [n("rescales"), { kind: "rescale", operator: elements.operator?.value, parallelism: n("parallelism") }],
   ].filter(([times]) => times).map(([times, command]) => ({ command, times }));
   return {
@@ -143,12 +144,12 @@ function showFound({ exploration, offer, exploring, runId }) {
 }
 
 /** What was asked, in one sentence. */
-function asked({ request: { invariants, mutant, commands, way }, run, step }, offer, runId) {
+function asked({ request: { kind, invariants, mutant, commands, way }, run, step }, offer, runId) {
   const titles = invariants.map((name) => offer.invariants.find((one) => one.name === name)?.title ?? name);
   const wrong = mutant ? offer.mutants.find((one) => one.name === mutant)?.title ?? mutant : "";
   const given = commands.map(({ command, times }) => `${count(times, SAID[command.kind])}${command.subtask ? ` of ${command.subtask}` : command.operator ? ` of ${command.operator} to ${command.parallelism}` : ""}`);
   const where = step === 0 ? "from the beginning" : `from step ${step} of ${run === runId ? "this run" : "another run"}`;
-  return html`<p class="note asked"><b>${titles.join("; ")}</b> · ${wrong ? html`wrong protocol: ${wrong.toLowerCase()}` : "right protocol"} · ${given.length ? given.join(", ") : "no commands"} · ${way}, ${where}</p>`;
+  return html`<p class="note asked"><b>${titles.join("; ")}</b> · ${wrong ? html`wrong protocol: ${wrong.toLowerCase()}` : "right protocol"} ·${kind === "job" ? ` ${given.length ? given.join(", ") : "no commands"} ·` : ""} ${way}, ${where}</p>`;
 }
 
 const SAID = { checkpoint: "checkpoint", fail: "failure", rescale: "rescale" };
@@ -173,13 +174,13 @@ const BOUNDS = {
   abandoned: "that nobody looked at it any more",
 };
 
-function result({ state, outcome, counts, error, opened, states_per_second: rate, seconds }, runId) {
+function result({ request, state, outcome, counts, error, opened, states_per_second: rate, seconds }, runId) {
   const table = counts ? numbers(counts, rate, seconds) : "";
   if (state === "violated") {
     return html`<p class="verdict violated">${icons.cross}<span><b>Violated</b> after ${count(outcome.steps.length, "step")}: ${outcome.sentence}</span></p>${opened !== null && opened === runId ? html`<p class="note">This run shows it.</p>` : html`<button class="btn primary" type="button" data-open>Open it as a run</button>`}<ol class="trace" tabindex="0" aria-label="The steps to the violation">${outcome.steps.map((step) => html`<li>${step.say}</li>`)}</ol><p class="note">${shortened(outcome)}</p>${table}`;
   }
   if (state === "exhausted") {
-    return html`<p class="verdict holds">${icons.check}<span><b>Exhausted</b>: every order of events was looked at, ${count(counts.states, "distinct state").replace(/^\d+/, number(counts.states))}. Within these commands there is no violation.</span></p>${table}`;
+    return html`<p class="verdict holds">${icons.check}<span><b>Exhausted</b>: every order of events was looked at, ${count(counts.states, "distinct state").replace(/^\d+/, number(counts.states))}. ${request.kind === "job" ? "Within these commands there" : "There"} is no violation.</span></p>${table}`;
   }
   if (state === "bound reached") {
     return html`<p class="verdict undecided">${icons.wait}<span><b>Bound reached</b>: ${BOUNDS[outcome.bound] ?? outcome.bound} ended the search. There was no violation so far, and nothing is proven.</span></p>${table}`;

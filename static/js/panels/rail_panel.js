@@ -20,8 +20,8 @@ export function mount(element, { store, send }) {
   });
   form.addEventListener("input", () => mark());
   pointFrom(element.querySelector(".prose"), Object.keys(store.state.view.subtasks ?? {}), send);
-  setHtml(form, formHtml(store.state.parameters));
-  form.hidden = !store.state.parameters.length;
+  setHtml(form, formHtml(store.state));
+  form.hidden = !store.state.parameters.length && !offersSchemes(store.state);
   mark();
 }
 
@@ -52,15 +52,36 @@ function reference(id) {
   return button;
 }
 
-const values = () => Object.fromEntries(read().parameters.map(({ name }) => [name, Number(form.elements[name].value)]));
+/** The name of the snapshot scheme among the parameters of a run. */
+const SCHEME = "@scheme";
 
-function mark() {
-  const changed = read().parameters.some(({ name, value }) => Number(form.elements[name].value) !== value);
-  form.classList.toggle("changed", changed);
+/** The scheme of the job itself is not said: it may change with the lab. */
+function values() {
+  const { parameters, scheme, schemeChosen } = read();
+  const chosen = Object.fromEntries(parameters.map(({ name }) => [name, Number(form.elements[name].value)]));
+  const select = form.elements[SCHEME];
+  if (select && (schemeChosen || select.value !== scheme.name)) chosen[SCHEME] = select.value;
+  return chosen;
 }
 
-function formHtml(parameters) {
-  return html`${parameters.map((one) => html`<label><span>${one.label}</span><span class="field">${inputHtml(one)}</span></label>`)}<div class="again"><button class="btn primary" type="submit">Start again with this</button><span class="note">a new run; this one stays</span></div>`;
+function mark() {
+  const { parameters, scheme, schemes } = read();
+  const select = form.elements[SCHEME];
+  const changed = parameters.some(({ name, value }) => Number(form.elements[name].value) !== value);
+  form.classList.toggle("changed", changed || Boolean(select && select.value !== scheme.name));
+  if (select) form.querySelector("[data-sentence]").textContent = schemes.find(({ name }) => name === select.value)?.sentence ?? "";
+}
+
+/** A choice of one is none. */
+const offersSchemes = ({ schemes, scheme }) => schemes.some(({ name }) => name !== scheme?.name);
+
+function schemeHtml({ schemes, scheme }) {
+  const options = schemes.some(({ name }) => name === scheme.name) ? schemes : [{ name: scheme.name, label: scheme.name.replaceAll("_", " ") }, ...schemes];
+  return html`<label class="wide"><span>Snapshot scheme</span><select name="${SCHEME}" aria-describedby="scheme-sentence">${options.map(({ name, label }) => html`<option value="${name}" ${name === scheme.name ? html`selected` : ""}>${label}</option>`)}</select></label><p class="note" id="scheme-sentence" data-sentence></p>`;
+}
+
+function formHtml({ parameters, ...state }) {
+  return html`${offersSchemes(state) && schemeHtml(state)}${parameters.map((one) => html`<label><span>${one.label}</span><span class="field">${inputHtml(one)}</span></label>`)}<div class="again"><button class="btn primary" type="submit">Start again with this</button><span class="note">a new run; this one stays</span></div>`;
 }
 
 /** A number, or a choice where its values have names. */
@@ -74,8 +95,13 @@ const FIRST_OF_NETWORK = [
   ["Run to the end", { type: "run_until", until: { kind: "end" } }],
 ];
 
+/** By then the channels of a small job hold something. */
+const FILLED = 150;
+
+const hasWindows = (view) => view.graph.vertices.some(({ kind }) => kind === "window");
+
 const FIRST = (view) => view.network ? FIRST_OF_NETWORK : [
-  ["Run until a window fires", { type: "run_until", until: { kind: "window_fires" } }],
+  hasWindows(view) ? ["Run until a window fires", { type: "run_until", until: { kind: "window_fires" } }] : [`Run until step ${FILLED}`, { type: "run_until", until: { kind: "step", step: FILLED } }],
   ["Take a checkpoint", { type: "checkpoint_through" }],
   [`Fail ${victim(view)}`, { type: "command", command: { kind: "fail", subtask: victim(view) } }],
 ];
@@ -87,9 +113,9 @@ function victim(view) {
 }
 
 export function update(state, changes) {
-  if (!["view", "actions", "run"].some((name) => changes.has(name)) || !state.view) return;
+  if (!["view", "actions", "run", "position"].some((name) => changes.has(name)) || !state.view) return;
   const possible = (kind) => state.actions.commands.find((one) => one.kind === kind)?.possible ?? true;
   const foreign = Boolean(state.run && !state.run.mine);
-  const off = [false, !possible("checkpoint"), !possible("fail")];
+  const off = [!state.view.network && !hasWindows(state.view) && state.position >= FILLED, !possible("checkpoint"), !possible("fail")];
   setHtml(first, html`<h2>Try this first</h2>${FIRST(state.view).map(([text, intent], i) => html`<button class="btn line" type="button" data-intent="${JSON.stringify(intent)}" ${off[i] || foreign ? html`disabled` : ""}>${text}</button>`)}`);
 }

@@ -1,15 +1,19 @@
 // The stage: the drawing of the job, with what moves in a step. One tab stop; arrow keys move inside.
 
-import { emitsResults, hasStatuses, inputsOf, outputsOf, receiverOf, senderOf } from "../selectors.js";
+import { emitsResults, hasStatuses, inputsOf, outputsOf, receiverOf, senderOf, timeDomain } from "../selectors.js";
+import { savedElements } from "../snapshots.js";
 import { html, setHtml } from "../svg.js";
-import { glyph, inline, keyStyle } from "../glyphs.js";
+import { glyph, inline, keyStyle, priorityMark, savedCorner } from "../glyphs.js";
 import { TokensCanvas } from "../tokens_canvas.js";
 import { Drawing, frameHtml } from "../stage/drawing.js";
+import { priorityId } from "../stage/queues.js";
 import { list } from "../format.js";
 
 const PROJECTOR_SCALE = 1.5;
 const FASTEST_MOTION = 16;
 const LONGEST_MOTION = 260;
+/** How high a barrier that overtakes hops over the queue, in px. */
+const HOP = 20;
 
 /** Size of the stage on the page, measured when it changes and not while drawing. */
 const room = { width: 0, height: 0 };
@@ -42,7 +46,7 @@ export function mount(element, { store, send }) {
 }
 
 export function update(state, changes) {
-  if (!["view", "last", "selection", "pointed", "lineage", "theme", "projector", "tableShown"].some((name) => changes.has(name))) return;
+  if (!["view", "last", "selection", "pointed", "lineage", "theme", "projector", "tableShown", "trail"].some((name) => changes.has(name))) return;
   if (changes.has("theme")) tokens.repaint();
   render(state, changes.has("view"));
 }
@@ -53,7 +57,7 @@ function render(state, stepped) {
   if (stepped) move({ state, before: state.before, still: drawn.moved, ...drawn });
   drawing.places = drawn.places;
   describeStage(state.view);
-  showLegend(state.view);
+  showLegend(state);
   rove();
 }
 
@@ -63,13 +67,21 @@ function placeTokens({ width, height }, zoom) {
   tokens.resize(width, height, Math.min(2, devicePixelRatio) * zoom);
 }
 
-let statusesSeen = false;
+/** Signs that not every job has: once one was seen, its entry in the legend stays. */
+const seen = { watermarks: false, statuses: false, priority: false, cancels: false, saved: false, ends: false, blocked: false };
 
-/** The legend holds what this job has; once a status was seen, it stays. */
-function showLegend(view) {
-  statusesSeen ||= hasStatuses(view);
+function showLegend({ view, trail }) {
+  const channels = Object.values(view.channels);
+  const queued = (wanted) => channels.some(({ queue }) => queue.some(({ kind }) => kind === wanted));
+  seen.watermarks ||= queued("watermark") || timeDomain(view) !== null;
+  seen.statuses ||= hasStatuses(view);
+  seen.priority ||= channels.some(({ priority }) => priority.length);
+  seen.cancels ||= queued("cancel");
+  seen.ends ||= queued("end");
+  seen.blocked ||= Object.values(view.subtasks).some(({ aligning }) => aligning);
+  seen.saved ||= savedElements(view, trail).size > 0;
   const results = view.graph.vertices.some((vertex) => vertex.results);
-  setHtml(legendList, html`${legend({ results, statuses: statusesSeen })}`);
+  setHtml(legendList, html`${legend({ results, ...seen })}`);
 }
 
 /** Moves what this step moved. All of it moves together: a step is one event, not a sequence. */
@@ -83,14 +95,17 @@ function move({ state, layout, places, facts, before, still }) {
   const lifted = [];
   for (const [name, now] of places) {
     const was = new Map((drawing.places.get(name) ?? []).filter((one) => one.kind !== "ghost").map((one) => [one.id, one]));
-    const changed = facts.taken.has(name) || now.some((one) => facts.emitted.has(one.id));
+    const overtook = facts.overtook.has(name) ? priorityId(name, facts.overtook.get(name)) : null;
+    const changed = facts.taken.has(name) || facts.passed.has(name) || overtook || now.some((one) => facts.emitted.has(one.id));
     if (!changed) continue;
     const common = { channel: layout.channels[name], scale: layout.density.glyph || 0.45, down: layout.vertical };
     for (const one of now) {
       if (one.kind === "ghost") continue;
-      moves.push({ ...common, mark: one.mark, from: was.get(one.id)?.distance ?? (one.id === "more" ? one.distance : common.channel.length), to: one.distance });
+      const hops = one.id === overtook;
+      const inLine = hops ? [...was.values()].find(({ mark }) => mark.kind === "barrier" && mark.label === one.mark.label) : null;
+      moves.push({ ...common, mark: one.mark, from: (was.get(one.id) ?? inLine)?.distance ?? (one.id === "more" ? one.distance : common.channel.length), to: one.distance, hop: hops ? HOP : 0 });
     }
-    const taken = was.get(facts.taken.get(name));
+    const taken = was.get(facts.taken.get(name)) ?? was.get(facts.passed.has(name) ? priorityId(name, facts.passed.get(name)) : null);
     if (taken) moves.push({ ...common, mark: taken.mark, from: taken.distance, to: -14, fade: true });
     lifted.push(drawing.overs.get(name).lastChild, drawing.unders.get(name));
   }
@@ -160,17 +175,20 @@ function describeStage(view) {
   drawing.stage.setAttribute("aria-label", `Stage: ${list(operators)}. Arrow keys move between subtasks and channels.`);
 }
 
-function legend({ results, statuses }) {
+function legend({ results, watermarks, statuses, priority, cancels, saved, ends, blocked }) {
   const swatch = (width, height, body) => html`<svg width="${width}" height="${height}" viewBox="${-width / 2} ${-height / 2} ${width} ${height}" aria-hidden="true">${body}</svg>`;
   const disc = { kind: "record", ...keyStyle("UA") };
   return [
     [inline(disc), "record and key"],
     results && [inline({ ...disc, kind: "result", label: "3" }), "result"],
-    [inline({ kind: "watermark", label: "20:05" }), "watermark"],
+    watermarks && [inline({ kind: "watermark", label: "20:05" }), "watermark"],
     statuses && [inline({ kind: "status", label: "idle" }), "idle sender"],
     [inline({ kind: "barrier", label: "3" }), "barrier"],
-    [inline({ kind: "end", label: "" }), "end of input"],
-    [swatch(22, 14, html`<rect class="lane blocked" x="-11" y="-7" width="22" height="14" rx="2"/>`), "blocked"],
+    priority && [inline(priorityMark(3)), "barrier that overtook"],
+    cancels && [inline({ kind: "cancel", label: "×3" }), "checkpoint given up"],
+    saved && [swatch(22, 22, html`${glyph({ kind: "record", code: "", hue: null })}${savedCorner(false)}`), "saved in a checkpoint"],
+    ends && [inline({ kind: "end", label: "" }), "end of input"],
+    blocked && [swatch(22, 14, html`<rect class="lane blocked" x="-11" y="-7" width="22" height="14" rx="2"/>`), "blocked"],
     [swatch(18, 18, html`<g class="ghost">${glyph({ kind: "record", code: "", hue: null })}</g>`), "just taken"],
     [swatch(20, 20, html`<circle class="halo" r="8.5"/>`), "just made"],
   ].filter(Boolean).map(([picture, text]) => html`<li>${picture}${text}</li>`);

@@ -3,7 +3,8 @@
 
 import { arrow, emitsResults, isKept, openWindows, splitWord, whyBlocked } from "../selectors.js";
 import { html, setHtml } from "../svg.js";
-import { inline, inlineKey, markOf } from "../glyphs.js";
+import { inline, inlineKey, markOf, nameOf, priorityMark } from "../glyphs.js";
+import { savedElements } from "../snapshots.js";
 import { count, span, time, timeValue, watermark } from "../format.js";
 
 const ROWS_SHOWN = 200;
@@ -30,10 +31,10 @@ export function mount(element, { send }) {
 }
 
 export function update(state, changes) {
-  if (!["view", "selection", "lineage"].some((name) => changes.has(name))) return;
-  const { view, before, selection, last, lineage } = state;
+  if (!["view", "selection", "lineage", "trail"].some((name) => changes.has(name))) return;
+  const { view, before, selection, last } = state;
   if (selection.channel && view.channels[selection.channel]) {
-    setHtml(body, queueTable(view, selection.channel, lineage));
+    setHtml(body, queueTable(state, selection.channel));
     return;
   }
   const subtask = view.subtasks[selection.subtask];
@@ -108,10 +109,12 @@ function timersNote(subtask) {
     html`<tr><td>${inlineKey(timer.key)}</td><td>${timer.clock === "processing" ? "processing time" : "event time"}</td><td class="num right">${dueAt(timer)}</td></tr>`)}</tbody></table>${timers.length > TIMERS_SHOWN ? html`<p class="note">${count(timers.length - TIMERS_SHOWN, "more timer")}.</p>` : ""}</details>`;
 }
 
-function queueTable(view, name, lineage) {
+function queueTable({ view, lineage, trail }, name) {
+  const saved = savedElements(view, trail);
   const channel = view.channels[name];
   const results = emitsResults(view, channel.from);
   const why = whyBlocked(view, name);
-  return html`<table class="table"><caption class="vh">Queue of ${arrow(name)}, head first</caption><thead><tr><th class="right">place</th><th></th><th>element, head first</th><th class="right">event time</th></tr></thead><tbody>${channel.queue.slice(0, ROWS_SHOWN).map((element, i) =>
-    html`<tr><td class="num right">${i + 1}</td><td>${inline(markOf(element, results))}</td><td class="text">${element.kind === "record" ? html`<button class="pick" type="button" data-element="${element.id}" data-label="${element.text}" aria-pressed="${String(lineage?.element === element.id)}">${element.text || element.kind}</button>` : element.kind === "status" ? html`status ${element.text}` : element.text || element.kind}</td><td class="num right">${element.timestamp === null || element.kind === "end" ? "" : element.kind === "watermark" ? watermark(element.timestamp) : time(element.timestamp)}</td></tr>`)}</tbody></table><p class="note">${channel.queue.length ? "" : "Empty. "}Room for ${channel.capacity}; ${count(channel.taken, "element")} taken so far.</p>${why ? html`<div class="why"><b>Why is this input blocked?</b> ${why}</div>` : ""}`;
+  const before = channel.priority.map((checkpoint) => html`<tr><td class="num right">0</td><td>${inline(priorityMark(checkpoint))}</td><td class="text" colspan="2">barrier ${checkpoint}, before the queue</td></tr>`);
+  return html`<table class="table"><caption class="vh">Queue of ${arrow(name)}, head first</caption><thead><tr><th class="right">place</th><th></th><th>element, head first</th><th class="right">event time</th></tr></thead><tbody>${before}${channel.queue.slice(0, ROWS_SHOWN).map((element, i) =>
+    html`<tr><td class="num right">${i + 1}</td><td>${inline(markOf(element, results))}</td><td class="text">${element.kind === "record" ? html`<button class="pick" type="button" data-element="${element.id}" data-label="${element.text}" aria-pressed="${String(lineage?.element === element.id)}">${element.text || element.kind}</button>` : element.kind === "status" || element.kind === "cancel" ? html`${nameOf(element)}` : element.text || element.kind}${saved.has(element.id) ? html` <em>saved in checkpoint ${saved.get(element.id)}</em>` : ""}</td><td class="num right">${element.timestamp === null || element.kind === "end" ? "" : element.kind === "watermark" ? watermark(element.timestamp) : time(element.timestamp)}</td></tr>`)}</tbody></table><p class="note">${channel.queue.length ? "" : "Empty. "}Room for ${channel.capacity}; ${count(channel.taken, "element")} taken so far.</p>${why ? html`<div class="why"><b>Why is this input blocked?</b> ${why}</div>` : ""}`;
 }

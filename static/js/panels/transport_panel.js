@@ -119,19 +119,44 @@ function nextTimes(view) {
   return [first, first + unit];
 }
 
-function faultsHtml({ actions, view }) {
-  const of = (kind) => actions.commands.find((one) => one.kind === kind) ?? { possible: false, reason: "not offered now" };
-  const checkpoint = of("checkpoint");
-  const fail = of("fail");
-  const rescale = of("rescale");
-  const chip = (text, command, possible, label) => html`<button type="button" data-command="${JSON.stringify(command)}" aria-disabled="${String(!possible)}" aria-label="${label}">${text}</button>`;
-  const restores = view.last_completed === null ? "restarts from the beginning" : `restarts from checkpoint ${view.last_completed}`;
-  return html`<h3>These are steps too: you can step back over them</h3><button type="button" data-command='{"kind":"checkpoint"}' aria-disabled="${String(!checkpoint.possible)}"><span class="picture">${inline({ kind: "barrier", label: "+" })}</span><span>Trigger a checkpoint${checkpoint.reason && html`<small>${checkpoint.reason}</small>`}</span></button><div class="entry"><span class="picture">${FAILED}</span><span>Fail a subtask<small>${fail.reason || restores}</small></span></div><div class="chips" role="group" aria-label="Fail a subtask">${(fail.subtasks ?? []).map((id) =>
-    chip(id, { kind: "fail", subtask: id }, fail.possible, `Fail ${id}`))}</div>${(rescale.operators ?? []).map((operator) => html`<div class="entry"><span class="picture">${icons.scale}</span><span>Rescale ${operator.id}, now ${operator.parallelism}<small>${rescale.reason || "by a savepoint and a restart"}</small></span></div><div class="chips" role="group" aria-label="Rescale ${operator.id}">${sizes(operator).map((n) =>
-    chip(n, { kind: "rescale", operator: operator.id, parallelism: n }, rescale.possible, `Rescale ${operator.id} to ${n}`))}</div>`)}`;
-}
-
 const SIZES_SHOWN = 8;
 
 const sizes = ({ parallelism, maximum }) =>
   Array.from({ length: Math.min(maximum, SIZES_SHOWN) }, (_, i) => i + 1).filter((n) => n !== parallelism);
+
+const chip = (text, command, possible, label) => html`<button type="button" data-command="${JSON.stringify(command)}" aria-disabled="${String(!possible)}" aria-label="${label}">${text}</button>`;
+
+const single = (picture, text, command, { possible, reason }, note = "") => html`<button type="button" data-command="${JSON.stringify(command)}" aria-disabled="${String(!possible)}"><span class="picture">${picture}</span><span>${text}${(reason || note) && html`<small>${reason || note}</small>`}</span></button>`;
+
+const entryHtml = (picture, text, note, label, chips) => html`<div class="entry"><span class="picture">${picture}</span><span>${text}<small>${note}</small></span></div><div class="chips" role="group" aria-label="${label}">${chips}</div>`;
+
+const REFUSED = html`<svg class="icon" viewBox="0 0 16 16" fill="none" stroke="currentColor" stroke-width="1.35" aria-hidden="true"><path d="M3.5 5c0-2 9-2 9 0v6c0 2-9 2-9 0zM3.5 5c0 2 9 2 9 0M2 14 14 2"/></svg>`;
+
+/** Three groups: snapshots, trouble, another parallelism. What is in the way of a command stands below it. */
+function faultsHtml({ actions, view }) {
+  const of = (kind) => actions.commands.find((one) => one.kind === kind);
+  const offered = (kind) => of(kind) ?? { possible: false, reason: "not offered now" };
+  const [checkpoint, savepoint, stop, fail, refuse] = ["checkpoint", "savepoint", "stop", "fail", "refuse_upload"].map(offered);
+  const restores = view.last_completed === null ? "restarts from the beginning" : `restarts from checkpoint ${view.last_completed}`;
+  const flag = (label) => inline({ kind: "barrier", label });
+  return html`<p class="about-menu">These are steps too: you can step back over them.</p><section aria-labelledby="faults-snapshots"><h3 id="faults-snapshots">Snapshots</h3>${
+    single(flag("+"), "Trigger a checkpoint", { kind: "checkpoint" }, checkpoint)}${
+    single(flag("S"), "Take a savepoint", { kind: "savepoint" }, savepoint, view.job.scheme === "aligned" ? "" : "always aligned")}${
+    of("stop") && entryHtml(icons.stop, "Stop with a savepoint", stop.reason || "drain: event time ends first, so that every window fires", "Stop with a savepoint", [
+      chip("as it is", { kind: "stop", drain: false }, stop.possible, "Stop with a savepoint, windows as they are"),
+      chip("drain", { kind: "stop", drain: true }, stop.possible, "Stop with a savepoint and drain"),
+    ])}</section><section aria-labelledby="faults-trouble"><h3 id="faults-trouble">Trouble</h3>${
+    entryHtml(FAILED, "Fail a subtask", fail.reason || restores, "Fail a subtask", (fail.subtasks ?? []).map((id) => chip(id, { kind: "fail", subtask: id }, fail.possible, `Fail ${id}`)))}${
+    of("refuse_upload") && entryHtml(REFUSED, "Refuse the next upload", refuse.reason || "the storage takes no snapshot of it, once", "Refuse the next upload of a subtask", (refuse.subtasks ?? []).map((id) =>
+      chip(id, { kind: "refuse_upload", subtask: id }, refuse.possible, `Refuse the next upload of ${id}`)))}</section>${
+    scalesHtml(view, offered("rescale"), of("rescale_from_checkpoint"))}`;
+}
+
+function scalesHtml(view, rescale, fromCheckpoint) {
+  const operators = rescale.operators ?? [];
+  if (!operators.length) return "";
+  const last = view.last_completed === null ? "from the beginning" : `from checkpoint ${view.last_completed}`;
+  const chips = (operator, kind, possible, how) => sizes(operator).map((n) => chip(n, { kind, operator: operator.id, parallelism: n }, possible, `Rescale ${operator.id} to ${n} ${how}`));
+  return html`<section aria-labelledby="faults-rescale"><h3 id="faults-rescale">Another parallelism</h3>${operators.map((operator) => html`<div class="entry"><span class="picture">${icons.scale}</span><span>Rescale ${operator.id}, now ${operator.parallelism}${rescale.reason && html`<small>${rescale.reason}</small>`}</span></div><div class="scales"><span>by a savepoint</span><div class="chips" role="group" aria-label="Rescale ${operator.id} by a savepoint">${chips(operator, "rescale", rescale.possible, "by a savepoint")}</div>${
+    fromCheckpoint && html`<span>${last}</span><div class="chips" role="group" aria-label="Rescale ${operator.id} ${last}">${chips(operator, "rescale_from_checkpoint", fromCheckpoint.possible, last)}</div>`}</div>`)}</section>`;
+}

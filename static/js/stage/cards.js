@@ -1,7 +1,7 @@
 // The inside of a subtask's card, as markup. Each gauge row stands on its lane's axis, so that queue, gate and gauge read
 // as one line; all gauges share one event-time axis, and one rule through all rows marks the minimum.
 
-import { checkpointStatus, creditOf, holders, openWindows, outputsOf, senderOf, shortName, splitWord, vertexOf } from "../selectors.js";
+import { checkpointStatus, creditOf, holders, isPaused, openWindows, outputsOf, senderOf, shortName, splitWord, vertexOf } from "../selectors.js";
 import { html, icons } from "../svg.js";
 import { keyStyle } from "../glyphs.js";
 import { count, number, timeValue, watermark, watermarkDay } from "../format.js";
@@ -18,19 +18,30 @@ function head(view, id, context) {
   return html`<span class="card-head"><b>${id}</b>${statusHtml(view, id, context)}</span>`;
 }
 
-function statusHtml(view, id, { width }) {
+function statusHtml(view, id, context) {
+  const subtask = view.subtasks[id];
+  const refuses = subtask.upload_refused && html`<span class="refuses"><svg class="icon" viewBox="0 0 16 16" fill="none" stroke="currentColor" stroke-width="1.35" role="img" aria-label="The storage refuses its next snapshot"><title>The storage refuses its next snapshot</title><path d="M3.5 5c0-2 9-2 9 0v6c0 2-9 2-9 0zM3.5 5c0 2 9 2 9 0M2 14 14 2"/></svg></span>`;
+  const paused = isPaused(view, id) && html`<span class="status checkpoint">${icons.pause}${["asked", undefined].includes(checkpointStatus(view, id)?.kind) ? "paused" : ""}</span>`;
+  const status = statusOnly(view, id, context, paused);
+  return refuses || paused ? html`<span class="signs">${refuses}${paused}${status}</span>` : status;
+}
+
+function statusOnly(view, id, { width }, paused) {
   const subtask = view.subtasks[id];
   if (subtask.status === "failed") return html`<span class="status bad">${icons.cross}failed</span>`;
   if (subtask.status === "cancelled") return html`<span class="status">cancelled</span>`;
   const status = checkpointStatus(view, id);
+  if (paused && status?.kind === "asked") return "";
   if (!status) return subtask.status === "finished" ? html`<span class="status">finished</span>` : "";
   const text = width < 126 && (status.kind === "acked" || status.kind === "copied") ? "" : width < 140 && status.short ? status.short : status.text;
   const tone = status.kind === "waiting" || status.kind === "asked" ? "" : "checkpoint";
   return html`<span class="status ${tone}">${status.bars ? bars(status.bars) : ""}${status.kind === "acked" ? icons.check : ""}${
-    status.kind === "copied" ? copyGlyph : ""}${text}</span>`;
+    MARKS[status.kind] ?? ""}${text}</span>`;
 }
 
 const copyGlyph = html`<svg width="11" height="11" viewBox="0 0 11 11" aria-hidden="true"><path class="g-barrier" d="M1,1h5v5h-5z"/><path class="line-checkpoint" d="M3.5,7.5v2h6v-6h-2"/></svg>`;
+
+const MARKS = { copied: copyGlyph, collecting: icons.wait, saving: copyGlyph, uploading: icons.upload, "given-up": icons.cross };
 
 function bars(blocked) {
   const w = blocked.length * 5;

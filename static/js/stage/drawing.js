@@ -5,14 +5,15 @@ import { arrow, describeSubtask, emitsResults, stepFacts, timeDomain } from "../
 import { html, keyedChildren, setHtml, svgElement } from "../svg.js";
 import { layoutFor } from "../layout.js";
 import { nameOf } from "../glyphs.js";
+import { savedElements } from "../snapshots.js";
 import { cardHtml, edgeHtml, headingHtml } from "./cards.js";
 import { madeBoxes, portsHtml, queueHtml, underHtml } from "./lanes.js";
-import { placeQueue } from "./queues.js";
+import { placeQueue, priorityId } from "./queues.js";
 
 const NARROW = 560;
 const QUEUE_SPOKEN = 6;
 
-const HATCH = html`<defs><pattern id="hatch" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect class="hatch-ground" width="5" height="5"/><path class="hatch-line" d="M0,0V5"/></pattern></defs>`;
+const HATCH = html`<defs><pattern id="hatch" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect class="hatch-ground" width="5" height="5"/><path class="hatch-line" d="M0,0V5"/></pattern><pattern id="saved" width="4" height="4" patternUnits="userSpaceOnUse"><rect class="saved-ground" width="4" height="4"/><circle class="saved-line" cx="2" cy="2" r="1.1"/></pattern></defs>`;
 
 /** The inside of the element that a Drawing is given. `id` is that of the scrolling box; a page's first drawing brings the hatching. */
 export const frameHtml = ({ id, label, first = true }) =>
@@ -42,7 +43,7 @@ export class Drawing {
    * Draws `view` in a room of {width, height} px, `height` 0 for as much as it needs. Returns {moved, layout, places, facts}, or null
    * without room; `places` are not yet those of this drawing, so that what moves can be told from `this.places`.
    */
-  render({ view, before, last, selection = {}, pointed = null, lineage = null }, room, zoom = 1) {
+  render({ view, before, last, selection = {}, pointed = null, lineage = null, trail = null }, room, zoom = 1) {
     const width = Math.floor(room.width / zoom);
     if (!width) return null;
     const vertical = width < NARROW;
@@ -58,9 +59,10 @@ export class Drawing {
       this.tell(card, describeSubtask(view, id), selection.subtask === id);
     }
     const places = new Map();
+    const saved = trail ? savedElements(view, trail) : new Map();
     for (const [name, lane] of this.lanes) {
-      this.drawChannel(name, { view, before, facts, layout, places, selected: selection.channel === name, traced: lineage?.elements, pointed });
-      this.tell(lane, describeChannel(view, name), selection.channel === name);
+      this.drawChannel(name, { view, before, facts, layout, places, selected: selection.channel === name, traced: lineage?.elements, pointed, saved });
+      this.tell(lane, describeChannel(view, name, saved), selection.channel === name);
     }
     return { moved, layout, places, facts };
   }
@@ -70,22 +72,25 @@ export class Drawing {
     if (this.live) element.setAttribute("aria-pressed", String(pressed));
   }
 
-  drawChannel(name, { view, before, facts, layout, places, selected, traced, pointed }) {
+  drawChannel(name, { view, before, facts, layout, places, selected, traced, pointed, saved }) {
     const channel = layout.channels[name];
-    const { queue, from, to } = view.channels[name];
+    const { queue, priority, from, to } = view.channels[name];
     const blocked = view.subtasks[to].inputs[name]?.blocked ?? false;
-    const active = facts.taken.has(name);
+    const overtaking = (checkpoint) => ({ id: priorityId(name, checkpoint), checkpoint });
+    const passed = facts.passed.has(name) ? overtaking(facts.passed.get(name)) : null;
+    const active = facts.taken.has(name) || passed !== null;
     const results = emitsResults(view, from);
-    const ghost = active ? before?.channels[name]?.queue[0] : null;
-    const at = placeQueue({ queue, lane: channel, layout, results, blocked, ghost });
+    const ghost = facts.taken.has(name) ? before?.channels[name]?.queue[0] : null;
+    const at = placeQueue({ queue, lane: channel, layout, results, blocked, ghost, priority: priority.map(overtaking), passed });
     const lostQueue = facts.failed ? before?.channels[name]?.queue ?? [] : [];
     const lost = lostQueue.length ? placeQueue({ queue: lostQueue, lane: channel, layout, results, blocked: false }).map((one) => ({ ...one, kind: "lost" })) : [];
     places.set(name, at);
-    const made = layout.density.glyph ? madeBoxes(channel, at, facts.emitted, layout) : [];
+    const fresh = facts.overtook.has(name) ? new Set([...facts.emitted, priorityId(name, facts.overtook.get(name))]) : facts.emitted;
+    const made = layout.density.glyph ? madeBoxes(channel, at, fresh, layout) : [];
     setHtml(this.unders.get(name), underHtml(channel, { active, blocked, made, layout }));
     const [ports, waiting] = this.overs.get(name).children;
     setHtml(ports, portsHtml(channel, { active, blocked, layout }));
-    setHtml(waiting, queueHtml(channel, [...at, ...lost], layout, { traced, pointed }));
+    setHtml(waiting, queueHtml(channel, [...at, ...lost], layout, { traced, pointed, saved }));
     this.lanes.get(name).classList.toggle("selected", selected);
     this.lanes.get(name).classList.toggle("pointed", pointed === name);
   }
@@ -151,9 +156,10 @@ function box(element, { x, y, width, height }) {
   Object.assign(element.style, { left: `${x}px`, top: `${y}px`, width: `${width}px`, height: `${height}px` });
 }
 
-function describeChannel(view, name) {
-  const { queue, to } = view.channels[name];
-  const words = queue.slice(0, QUEUE_SPOKEN).map(nameOf);
+function describeChannel(view, name, saved) {
+  const { queue, priority, to } = view.channels[name];
+  const words = queue.slice(0, QUEUE_SPOKEN).map((element) => `${nameOf(element)}${saved.has(element.id) ? " (saved)" : ""}`);
+  words.unshift(...priority.map((checkpoint) => `barrier ${checkpoint} before the queue`));
   if (queue.length > QUEUE_SPOKEN) words.push(`${queue.length - QUEUE_SPOKEN} more`);
   const blocked = view.subtasks[to].inputs[name]?.blocked ? ", blocked" : "";
   return `Channel ${arrow(name)}${blocked}: ${words.length ? words.join(", ") : "empty"}`;

@@ -1,6 +1,6 @@
 // Channels as markup: curve and lane under the cards; port, gate, queue above them.
 
-import { glyph, tick } from "../glyphs.js";
+import { glyph, savedCorner, tick } from "../glyphs.js";
 import { html, raw } from "../svg.js";
 import { pointBefore } from "../layout.js";
 
@@ -33,13 +33,17 @@ export function portsHtml(channel, { active, blocked, layout }) {
 
 const round = (n) => Math.round(n * 10) / 10;
 
-/** The queue of a channel. `lost` are elements that a failure destroyed in this step, shown once as outlines. */
-export function queueHtml(channel, places, layout, { traced, pointed } = {}) {
+/**
+ * The queue of a channel. `lost` are elements that a failure destroyed in this step, shown once as outlines; `saved` maps elements to
+ * the checkpoint in progress that they are part of.
+ */
+export function queueHtml(channel, places, layout, { traced, pointed, saved } = {}) {
   return html`${places.map((place) => {
     const { x, y } = pointBefore(channel, place.distance);
     const ghost = place.kind === "ghost" || place.kind === "lost";
     const ring = !ghost && (pointed === place.id ? "pointed-ring" : traced?.has(place.id) ? "traced-ring" : "");
-    return html`<g class="${ghost ? `ghost ${place.kind}` : "token"}" data-element="${place.id}" transform="translate(${round(x)},${round(y)})${scaleOf(layout)}"><title>${place.mark.title}</title>${ring && ringHtml(ring, place, layout)}${shapeOf(place.mark, layout)}</g>`;
+    const part = saved?.get(place.id.replace(/-taken$/, ""));
+    return html`<g class="${ghost ? `ghost ${place.kind}` : "token"}" data-element="${place.id}" transform="translate(${round(x)},${round(y)})${scaleOf(layout)}"><title>${place.mark.title}${part ? `, saved in checkpoint ${part}` : ""}</title>${ring && ringHtml(ring, place, layout)}${shapeOf(place.mark, layout)}${part && savedCorner(!layout.density.glyph)}</g>`;
   })}`;
 }
 

@@ -7,6 +7,7 @@ import pytest
 from engine import ImpossibleAction, Recording
 from engine.testing import run_to_idle
 
+from ..jobs import set_backend
 from ..small import MANUAL, act, job, possible, results, state_of
 
 CHECKPOINT = {"kind": "checkpoint"}
@@ -148,3 +149,34 @@ def test_the_clock_stops_with_the_job():
     act(recording, "clock", *["read:source[0]/collection"] * 4, *["take:source[0]>out[0]"] * 5)
     assert state_of(recording) == "finished"
     assert possible(recording) == []
+
+
+def all_of(recording, *kinds):
+    """Take every action of these kinds until there is none."""
+    while actions := [one for one in possible(recording) if one.startswith(kinds)]:
+        act(recording, actions[0])
+
+
+def test_what_an_incremental_checkpoint_refers_to_and_what_of_it_is_new():
+    def counting(env):
+        set_backend(env, "lsm")
+        words = [f"word {number % 40}" for number in range(200)]
+        stream = env.from_collection(words).map(lambda word: (word, 1))
+        stream.key_by(lambda pair: pair[0]).reduce(lambda a, b: (a[0], a[1] + b[1])).name(
+            "count"
+        ).print("out")
+
+    recording = Recording(job(counting), MANUAL)
+    for reads in (60, 5):
+        for _ in range(reads):
+            act(recording, "read:source[0]/collection")
+            all_of(recording, "take:")
+        recording.apply(CHECKPOINT)
+        all_of(recording, "trigger:", "take:", "ack:")
+    first, second = recording.view()["checkpoints"].values()
+    assert first["written"] == first["bytes"]
+    assert 0 < second["written"] < second["bytes"] / 4
+    part = second["subtasks"]["count[0]"]
+    shared = part["bytes"] - part["written"]
+    assert shared == first["subtasks"]["count[0]"]["bytes"]
+    assert second["bytes"] - second["written"] == shared, "of the others everything is new"

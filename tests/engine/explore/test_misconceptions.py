@@ -58,7 +58,7 @@ def violated(subject, rule, commands=None, protocol=None):
     assert minimize(system, result.actions, rule) == result.actions
     if callable(subject):
         log = log_of(system, result.actions)
-        run = Recording(subject, MANUAL, 0, log, protocol or Runtime)
+        run = Recording(subject, MANUAL, 0, log, runtime=protocol or Runtime)
         run.step(len(log))
         assert run.position == len(log)
     found = first_broken(system, result.actions, [rule])

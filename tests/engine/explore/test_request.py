@@ -102,7 +102,7 @@ def test_a_violation_opens_as_a_run(way):
 def test_a_search_goes_on_from_where_a_run_stands():
     """What came before costs no budget, is no part of the trace, and leads to it."""
     wrong = MUTANTS["snapshot-after-emit"].make
-    run = Recording(ONE, MANUAL, 0, (), wrong)
+    run = Recording(ONE, MANUAL, 0, (), runtime=wrong)
     run.apply({"kind": "checkpoint"})
     run.act(run.possible()[-1]["id"])
     before = run.log
@@ -110,7 +110,7 @@ def test_a_search_goes_on_from_where_a_run_stands():
     outcome = explore(Request.from_data(data), ONE, before=before)
     assert outcome["result"] == "violated"
     assert ["command", {"kind": "checkpoint"}] not in outcome["trace"]
-    whole = Recording(ONE, MANUAL, 0, [*before, *outcome["trace"]], wrong)
+    whole = Recording(ONE, MANUAL, 0, [*before, *outcome["trace"]], runtime=wrong)
     whole.seek(whole.head)
     assert INVARIANTS["exactly-once"].make(ONE).broken(whole) == outcome["sentence"]
 

@@ -49,11 +49,11 @@ What `view` holds, and what folding the events keeps up to date.
 | part | holds |
 |---|---|
 | `step`, `time` | steps taken; the engine's clock in integer microseconds |
-| `job` | `{name, state: running, stopping, restarting, finished or failed, attempt, reason}` |
+| `job` | `{name, state: running, stopping, restarting, finished or failed, attempt, reason, scheme, upload_bytes, paused}` |
 | `graph` | `{vertices: [{id, name, kind, detail, parallelism, max_parallelism, keyed, results, column}], edges: [{from, to, partitioner, detail, tag}]}` |
 | `subtasks` | by id such as `window[0]`: `{vertex, index, status, watermark, idle, inputs, aligning, key_groups, splits, state, timers, late, skipped, read, written, results}` |
 | `channels` | by id such as `source[0]>window[0]`: `{from, to, capacity, taken, queue: [element], ...}`, head first |
-| `checkpoints` | by number: `{kind, status, reason, triggered, ended, bytes, subtasks}` |
+| `checkpoints` | by number: `{kind, status, failure, reason, triggered, ended, bytes, written, subtasks}`; each part `{status, reason, bytes, written, held, saved, saved_bytes, left}` and the steps of its phases |
 | `messages` | between the coordinator and subtasks, under way |
 | `last_completed` | the checkpoint that a failure would restore, or null |
 

@@ -1,0 +1,1 @@
+"""Running what a student wrote, and judging it. Nothing here knows pages, models or Django."""
