@@ -173,6 +173,7 @@ def card_content(lab: LabSpec, name: str, owner: Owner) -> dict[str, Any]:
         "goal": question.goal if isinstance(question, Drive) else (),
         "case": case_of(standing.variant),
         "most": most_of(question),
+        "commands": commands_of(question),
     }
 
 
@@ -201,6 +202,16 @@ def most_of(question: AnyQuestion) -> int:
     if isinstance(question, Drive):
         return question.steps.most
     return question.most if isinstance(question, Counterexample) else 0
+
+
+def commands_of(question: AnyQuestion) -> list[str]:
+    """What may be given in a schedule, and how often, in words."""
+    if not isinstance(question, Counterexample):
+        return []
+    return [
+        f"{' '.join(map(str, budget.command.values()))} ({budget.times}×)"
+        for budget in question.commands
+    ]
 
 
 def given_of(lab: LabSpec, question: AnyQuestion, found: Submission) -> str:

@@ -263,6 +263,13 @@ def test_what_visitors_leave_behind_expires(client: Client) -> None:
     assert Submission.objects.count() == 0
 
 
+def test_a_counterexample_says_what_may_be_used(client: Client) -> None:
+    begun(client, "without-waiting", AB)
+    html = client.get(f"{AB}/without-waiting/card/").json()["html"]
+    assert "checkpoint (1×), fail count[0] (1×)" in html
+    assert "at most 60 steps" in html
+
+
 def test_only_staff_is_told_what_is_broken(
     client: Client, admin_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
