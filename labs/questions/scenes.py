@@ -27,7 +27,7 @@ Work: TypeAlias = Generator[None, None, T]
 
 SPAN_STEPS = 2000
 """A prediction looks no further ahead."""
-STEPS_A_PIECE = 16
+STEPS_A_PIECE = 8
 SEEDS = 2**31
 
 
