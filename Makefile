@@ -20,7 +20,7 @@ check: environment ## style, types, import rules, documentation
 	$(VENV_PYTHON) -m ruff check .
 	$(VENV_PYTHON) -m ruff format --check .
 	$(VENV_PYTHON) -m mypy --strict engine
-	$(VENV_PYTHON) -m mypy streamlab labs
+	$(VENV_PYTHON) -m mypy streamlab labs courses
 	.venv/bin/lint-imports
 	$(VENV_PYTHON) manage.py checklabs
 	$(VENV_PYTHON) -m pytest -q tests/test_docs.py tests/test_import_rules.py

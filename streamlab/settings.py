@@ -49,6 +49,7 @@ INSTALLED_APPS = [
     "streamlab.runs",
     "streamlab.explorations",
     "labs",
+    "courses",
 ]
 if DEBUG:
     INSTALLED_APPS.insert(0, "daphne")  # gives `runserver` websockets
@@ -61,6 +62,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "streamlab.middleware.user_at_hand",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 X_FRAME_OPTIONS = "DENY"
@@ -107,6 +109,31 @@ SESSION_ENGINE = "django.contrib.sessions.backends.db"
 SESSION_COOKIE_NAME = "streamlab_session"
 SESSION_COOKIE_AGE = 180 * 24 * 3600
 CSRF_COOKIE_NAME = "streamlab_csrf"
+
+# ---- accounts ------------------------------------------------------------------------------------
+
+LOGIN_URL = "sign-in"
+SIGN_UP = env.bool("SIGN_UP", default=True)
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+# Hard to guess on graphics cards, and takes less time than PBKDF2 when a class signs in at once.
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.ScryptPasswordHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]
+
+# Without it no mail is sent: instructors and the operator hand out links instead.
+EMAIL_URL = env.str("EMAIL_URL", default="")
+if EMAIL_URL:
+    vars().update(env.email_url("EMAIL_URL"))
+DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="streamlab@localhost")
 
 # ---- limits of runs, each answered with a sentence when it is met --------------------------------
 

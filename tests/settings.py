@@ -20,6 +20,7 @@ from streamlab.settings import *  # noqa: E402, F403
 from streamlab.settings import BASE_DIR, DATABASES  # noqa: E402
 
 STATIC_BUILD_DIR = BASE_DIR / "var" / "static-build"  # fonts are built once, not once per test run
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # quick, and that is all
 
 # A file: another process can open it, which an in-memory database would not allow.
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":

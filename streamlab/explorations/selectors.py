@@ -39,6 +39,16 @@ def exploration_latest(*, owner: Owner, lab: str) -> Exploration | None:
     return found.order_by("-created").first()
 
 
+def explorations_of(*, user_id: int) -> list[dict[str, Any]]:
+    """Everything that is stored of an account's explorations; for its owner."""
+    found = Exploration.objects.filter(user_id=user_id).order_by("created", "pk")
+    names = (
+        "id", "lab", "bundle_id", "parameters", "policy", "quantum", "run_id", "step", "log", "request",
+        "state", "counts", "seconds", "outcome", "error", "opened_id", "created", "updated",
+    )  # fmt: skip
+    return list(found.values(*names))
+
+
 def exploration_is_watched(*, exploration_id: str) -> bool:
     """By way of another server process."""
     since = timezone.now() - timedelta(seconds=settings.EXPLORATION_ABANDONED_SECONDS)

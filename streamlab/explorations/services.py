@@ -38,6 +38,12 @@ class Progress:
     seconds: float
 
 
+def exploration_adopt(*, visitor: str, user_id: int) -> int:
+    """Signing in moves the visitor's explorations to the account, where they do not expire."""
+    mine = Exploration.objects.filter(visitor=visitor, user=None)
+    return mine.update(user_id=user_id, expires=None)
+
+
 def exploration_of_run(
     *, run: Run, step: int, owner: Owner, holder: str, asked: dict[str, Any]
 ) -> Exploration:

@@ -15,7 +15,7 @@ from streamlab.runs.live import Impossible, LiveRun
 from streamlab.runs.messages import MESSAGES, Message
 from streamlab.runs.outbox import Outbox
 from streamlab.runs.registry import Registry, registry
-from streamlab.runs.selectors import Owner
+from streamlab.runs.selectors import Owner, run_is_of
 
 logger = logging.getLogger(__name__)
 
@@ -149,7 +149,7 @@ class RunConsumer(AsyncWebsocketConsumer):
         attached = False
         while not attached:
             live = await self.here.open(self.run_id)
-            self.mine = self.owner.owns(live.run)
+            self.mine = await database_sync_to_async(run_is_of)(owner=self.owner, run=live.run)
             self.outbox = self.new_outbox(live, credit)
             attached = await live.attach(self.outbox, mine=self.mine, have=have)
         self.live = live

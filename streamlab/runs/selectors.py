@@ -32,6 +32,11 @@ def run_get(*, run_id: str) -> Run:
     return run
 
 
+def run_is_of(*, owner: Owner, run: Run) -> bool:
+    """As stored now: signing in may have given a live run to an account."""
+    return owner.owns(Run.objects.only("visitor", "user_id").filter(pk=run.pk).first() or run)
+
+
 def run_latest(*, owner: Owner, lab: str) -> Run | None:
     """The run of this lab that its owner used last."""
     runs = Run.objects.filter(lab=lab)
@@ -108,3 +113,31 @@ def run_places(*, run_ids: list[str]) -> dict[str, tuple[int, int]]:
     """(head, position) of each run, as stored."""
     rows = Run.objects.filter(pk__in=run_ids).values_list("pk", "head", "position")
     return {pk: (head, position) for pk, head, position in rows}
+
+
+def runs_of(*, user_id: int) -> list[dict[str, Any]]:
+    """Everything that is stored of an account's runs, choices included; for its owner."""
+    kept = Run.objects.filter(user_id=user_id).order_by("created", "pk")
+    links = ShareLink.objects.filter(run__user_id=user_id)
+    return [
+        {
+            "id": run.pk,
+            "title": run.title,
+            "lab": run.lab,
+            "lab_version": run.bundle_id,
+            "engine": run.engine,
+            "parameters": run.parameters,
+            "policy": run.policy,
+            "quantum": run.quantum,
+            "seed": run.seed,
+            "parent": run.parent_id,
+            "fork_step": run.fork_step,
+            "head": run.head,
+            "position": run.position,
+            "created": run.created,
+            "updated": run.updated,
+            "log": own_log(run=run),
+            "share_links": [link.step for link in links if link.run_id == run.pk],
+        }
+        for run in kept
+    ]

@@ -13,13 +13,14 @@ from django.utils import timezone
 from labs.catalog import find_lab
 from labs.spec import LabSpec
 from streamlab.runs import logs
-from streamlab.runs.bundles import bundle_archive
+from streamlab.runs.bundles import bundle_archive, bundle_lab
 from streamlab.runs.errors import RunError
 from streamlab.runs.leases import holder_is_gone
 from streamlab.runs.models import Bundle, Lease, LogEntry, Run, ShareLink
 from streamlab.runs.recordings import ENGINE_VERSION, POLICIES
 from streamlab.runs.schemes import SCHEME, SCHEMES
 from streamlab.runs.selectors import Owner, run_log
+from streamlab.runs.versions import version_of
 
 TITLES_MAX = 200
 
@@ -49,6 +50,12 @@ def lab_get(*, slug: str) -> LabSpec:
     if lab is None:
         raise RunError("unknown_lab", place=slug[:40], slug=slug[:40])
     return lab
+
+
+def lab_for(*, slug: str, owner: Owner) -> LabSpec:
+    """The version of a lab that its owner's new runs have. Raises RunError unknown_lab."""
+    digest = version_of(user_id=owner.user_id, lab=slug)
+    return lab_get(slug=slug) if digest is None else bundle_lab(digest=digest)
 
 
 def parameters_choose(*, lab: LabSpec, chosen: dict[str, Any]) -> dict[str, Any]:
@@ -218,6 +225,14 @@ def run_watch(*, run_id: str, names: Sequence[str]) -> None:
 def run_adopt(*, visitor: str, user_id: int) -> int:
     """Signing in moves the visitor's runs to the account, where they do not expire."""
     return Run.objects.filter(visitor=visitor, user=None).update(user_id=user_id, expires=None)
+
+
+def runs_delete(*, user_id: int) -> int:
+    """Every run of an account, with its log and links; returns their number."""
+    runs = Run.objects.filter(user_id=user_id)
+    count = runs.count()
+    runs.delete()
+    return count
 
 
 def share_create(*, run: Run, step: int) -> ShareLink:

@@ -66,8 +66,8 @@ def status_of(error: RunError | StreamLabError) -> int:
 @page
 async def lab_page(request: HttpRequest, slug: str) -> HttpResponse:
     """The visitor's latest run of this lab, or what it would look like."""
-    lab = services.lab_get(slug=slug)
     owner = await owner_of(request)
+    lab = await database_sync_to_async(services.lab_for)(slug=slug, owner=owner)
     run = await database_sync_to_async(selectors.run_latest)(owner=owner, lab=slug)
     if run is not None:
         lab = await database_sync_to_async(bundle_lab)(digest=run.bundle_id)
@@ -107,7 +107,9 @@ async def shared_page(request: HttpRequest, token: str) -> HttpResponse:
 @require_GET
 @data
 async def lab_preview(request: HttpRequest, slug: str) -> HttpResponse:
-    return JsonResponse(await first_picture(services.lab_get(slug=slug)))
+    owner = await owner_of(request)
+    lab = await database_sync_to_async(services.lab_for)(slug=slug, owner=owner)
+    return JsonResponse(await first_picture(lab))
 
 
 async def viewer(
@@ -199,7 +201,8 @@ async def first_picture(lab: LabSpec, run: Run | None = None) -> dict[str, Any]:
 @require_POST
 @data
 async def run_new(request: HttpRequest, slug: str) -> HttpResponse:
-    lab = services.lab_get(slug=slug)
+    owner = await owner_of(request)
+    lab = await database_sync_to_async(services.lab_for)(slug=slug, owner=owner)
     asked = protocol.parse_body(request.body, NEW_RUN, name="new run")
     owner = await new_owner(request)
     run = await database_sync_to_async(services.run_create)(lab=lab, owner=owner, **asked)

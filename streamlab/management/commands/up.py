@@ -8,6 +8,7 @@ from django.conf import settings
 from django.core.management import BaseCommand, CommandError, call_command
 from django.db import connections
 
+from courses.services import course_default
 from labs.catalog import catalog
 from streamlab.addresses import is_loopback, lan_address, listen
 
@@ -29,6 +30,7 @@ class Command(BaseCommand):
     def prepare(self) -> None:
         self.say("Database: up to date.", call_command, "migrate", interactive=False, verbosity=0)
         self.say("Pages: ready.", call_command, "collectstatic", interactive=False, verbosity=0)
+        course_default()
         found = catalog()
         for problem in found.problems:
             self.stderr.write(self.style.WARNING(f"Hidden, because it is broken: {problem}"))

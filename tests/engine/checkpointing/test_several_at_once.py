@@ -90,6 +90,7 @@ def test_a_newer_checkpoint_that_is_given_up_leaves_no_older_one_behind(scheme, 
     assert queue(recording, B) == ["barrier", "cancel"]
     to_the_end(recording)
     assert statuses(recording) == {1: older, 2: "aborted"}
+    assert recording.view()["job"]["attempt"] == 1, "only the refusal counts as a failure"
     assert not reasons(recording)
 
 
@@ -177,3 +178,14 @@ def test_a_stop_the_world_checkpoint_that_was_given_up_sends_no_barriers():
     act(recording, "clock", "expire", *SOURCES, "trigger:count[0]")
     assert queue(recording, A) == queue(recording, OUT) == []
     assert counts(to_the_end(recording)) == {"k": 4}
+
+
+def test_one_that_ends_takes_no_other_s_time_to_expire_with_it():
+    recording = Recording(counting(max_concurrent=2, timeout=100, tolerated_failures=2), MANUAL)
+    recording.apply(refuse("source[0]"))
+    recording.apply(CHECKPOINT)
+    recording.apply(CHECKPOINT)
+    act(recording, "trigger:source[0]", "ack:source[0]")
+    assert statuses(recording) == {1: "aborted", 2: "triggered"}
+    act(recording, "clock", "expire")
+    assert statuses(recording) == {1: "aborted", 2: "aborted"}

@@ -1,0 +1,10 @@
+"""The Django app of people and courses."""
+
+from django.apps import AppConfig
+
+
+class CoursesConfig(AppConfig):
+    name = "courses"
+
+    def ready(self) -> None:
+        from courses import runs_of_people  # noqa: F401 (registers itself)

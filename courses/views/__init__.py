@@ -1,0 +1,1 @@
+"""Pages of accounts and courses. They call services and selectors, and know no model."""
