@@ -128,3 +128,20 @@ def progress(*, owner: Owner, lab: LabSpec) -> list[dict[str, Any]]:
         for name, title, questions in groups
         if questions
     ]
+
+
+def answers_of(*, user_id: int) -> list[dict[str, Any]]:
+    """All answers of an account, in a form for JSON."""
+    return [
+        {
+            "lab": one.lab,
+            "question": one.question,
+            "answer": one.answer,
+            "attempt": one.attempt,
+            "points": one.points,
+            "of": one.of,
+            "report": one.report,
+            "created": one.created.isoformat(),
+        }
+        for one in Submission.objects.filter(user_id=user_id).order_by("created", "pk")
+    ]

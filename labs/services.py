@@ -331,3 +331,9 @@ def answers_expire() -> int:
     gone = past.count()
     past.delete()
     return gone
+
+
+def answers_delete(*, user_id: int) -> None:
+    """Delete the variants of an account, with its answers and the hints that it took."""
+    for model in (Submission, Variant, HintTaken):
+        model.objects.filter(user_id=user_id).delete()  # type: ignore[attr-defined]

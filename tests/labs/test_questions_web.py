@@ -245,6 +245,7 @@ def test_signing_in_takes_answers_along(client: Client, django_user_model: Any) 
         owner=Owner("", ada.pk), lab=variant.lab, question="next-watermark"
     )
     assert (standing.points, standing.attempts) == (4, 1)
+    assert [one["points"] for one in selectors.answers_of(user_id=ada.pk)] == [4]
     assert (
         selectors.standing_of(
             owner=Owner(variant.visitor), lab=variant.lab, question="next-watermark"
