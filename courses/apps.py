@@ -7,4 +7,4 @@ class CoursesConfig(AppConfig):
     name = "courses"
 
     def ready(self) -> None:
-        from courses import runs_of_people  # noqa: F401 (registers itself)
+        from courses import answers_of_people, runs_of_people  # noqa: F401 (register themselves)

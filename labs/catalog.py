@@ -9,6 +9,7 @@ from pathlib import Path
 
 from labs.networks import check_network
 from labs.problems import LabInvalid, Problem
+from labs.questions.check import check_questions
 from labs.spec import LabSpec, files_of, load_lab
 
 CONTENT = Path(__file__).resolve().parent / "content"
@@ -60,9 +61,10 @@ def read(folder: Path) -> LabSpec | LabInvalid:
 
 
 def whole_lab(folder: Path) -> LabSpec:
-    """The lab of a folder, its network read as well where it has one. Raises LabInvalid."""
+    """The lab of a folder, its network read and its questions checked where it has them. Raises LabInvalid."""
     lab = load_lab(folder)
     check_network(lab)
+    check_questions(lab)
     return lab
 
 

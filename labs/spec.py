@@ -1,7 +1,8 @@
 """A lab folder -> a validated, frozen LabSpec.
 
-    lab.toml   title, order, minutes, seed, scheduler, parameters, schemes, times, keys
-    page.md    the exercise
+    lab.toml   title, order, minutes, seed, scheduler, parameters, schemes, times, keys, parts, questions
+    page.md    the exercise, with the places of its questions
+    hints.md   hints to questions, with what they cost
     job.py     builds the job; or network.txt, where the lab is about a network of processes
     data/      what its sources read
 
@@ -18,8 +19,10 @@ from typing import Annotated, Literal, Self, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails, to_json
 
-from labs.markdown import render
+from labs.hints import Hint, read_hints
+from labs.pages import Piece, read_page
 from labs.problems import LabInvalid, Problem
+from labs.questions.spec import AnyQuestion, Part, Question
 from labs.toml_lines import line_of
 
 SLUG = r"^[a-z0-9]+(-[a-z0-9]+)*$"
@@ -106,6 +109,8 @@ class LabFile(Strict):
     parameters: tuple[Parameter, ...] = ()
     schemes: tuple[Scheme, ...] = get_args(Scheme)
     keys: dict[str, str] = {}
+    parts: tuple[Part, ...] = ()
+    questions: tuple[Question, ...] = ()
 
     @model_validator(mode="after")
     def only_a_network_has_a_script(self) -> Self:
@@ -143,8 +148,23 @@ class LabSpec:
     job_path: Path
     network_path: Path
     data_dir: Path
-    page_html: str
+    pieces: tuple[Piece, ...]  # of the page
+    parts: tuple[Part, ...]
+    questions: tuple[AnyQuestion, ...]
+    hints: tuple[Hint, ...]
     digest: str  # SHA-256 of the folder: the lab's version
+
+    @property
+    def page_html(self) -> str:
+        """The text of the page, without its questions."""
+        return "".join(piece.html for piece in self.pieces)
+
+    def question(self, name: str) -> AnyQuestion | None:
+        return next((one for one in self.questions if one.id == name), None)
+
+    def hints_to(self, question: str) -> tuple[Hint, ...]:
+        """In the order in which they are given."""
+        return tuple(hint for hint in self.hints if hint.question == question)
 
     def parameter_values(self, chosen: dict[str, object]) -> dict[str, int]:
         """Every parameter with its chosen or default value; ValueError with a sentence."""
@@ -164,8 +184,21 @@ def load_lab(folder: Path) -> LabSpec:
     if isinstance(texts["lab.toml"], str):
         lab, found = parse_lab_toml(folder / "lab.toml", texts["lab.toml"])
         problems += found
+    pieces: tuple[Piece, ...] = ()
+    hints: tuple[Hint, ...] = ()
+    if isinstance(texts["page.md"], str):
+        pieces, found = read_page(folder / "page.md", texts["page.md"])
+        problems += found
+    if (folder / "hints.md").exists():
+        text = read_text(folder / "hints.md")
+        if isinstance(text, Problem):
+            problems.append(text)
+        else:
+            hints, found = read_hints(folder / "hints.md", text)
+            problems += found
     if lab:
         problems += check_folder(folder, lab)
+        problems += check_places(folder, lab, pieces, hints)
     if problems or lab is None:
         raise LabInvalid(problems)
     return LabSpec(
@@ -187,7 +220,10 @@ def load_lab(folder: Path) -> LabSpec:
         job_path=folder / lab.job,
         network_path=folder / lab.network,
         data_dir=folder / "data",
-        page_html=render(str(texts["page.md"])),
+        pieces=pieces,
+        parts=lab.parts,
+        questions=lab.questions,
+        hints=hints,
         digest=folder_digest(folder),
     )
 
@@ -222,6 +258,8 @@ def parse_lab_toml(path: Path, text: str) -> tuple[LabFile | None, list[Problem]
 def explain(path: Path, text: str, details: ErrorDetails) -> Problem:
     """Turn one of pydantic's errors into a sentence with a place."""
     location = details["loc"]
+    if location[:1] == ("questions",) and len(location) > 2:
+        location = (*location[:2], *location[3:])  # pydantic names the type of the question, too
     name = ".".join(str(part) for part in location if not isinstance(part, int)) or "lab.toml"
     line = line_of(text, location)
     kind, message = details["type"], details["msg"]
@@ -237,6 +275,10 @@ def explain(path: Path, text: str, details: ErrorDetails) -> Problem:
             line,
             "Correct its spelling or take it out.",
         )
+    if kind.startswith("union_tag"):
+        sentence = "The type of this question is missing or unknown."
+        mend = 'Write type = "predict", "drive" or "counterexample".'
+        return Problem("lab-value-wrong", sentence, path, line, mend)
     if kind == "value_error":
         sentence = f"{name}: {message.removeprefix('Value error, ')}."
         return Problem("lab-value-wrong", sentence, path, line, "Change one of them.")
@@ -271,6 +313,58 @@ def check_folder(folder: Path, lab: LabFile) -> list[Problem]:
         at = getattr(error, "lineno", None)
         sentence = f"This is not Python: {getattr(error, 'msg', error)}."
         problems.append(Problem("lab-job-syntax", sentence, job, at, "Correct the line."))
+    return problems
+
+
+def check_places(
+    folder: Path, lab: LabFile, pieces: tuple[Piece, ...], hints: tuple[Hint, ...]
+) -> list[Problem]:
+    """Questions and parts are declared once, stand on the page once, and hints belong to them."""
+    toml, page = folder / "lab.toml", folder / "page.md"
+    text = toml.read_text(encoding="utf-8")
+    problems: list[Problem] = []
+
+    def told(sentence: str, path: Path, line: int | None, mend: str) -> None:
+        problems.append(Problem("lab-question", sentence, path, line, mend))
+
+    parts = {part.id for part in lab.parts}
+    for kind, declared in (("question", lab.questions), ("part", lab.parts)):
+        names = [one.id for one in declared]
+        placed = [piece.argument for piece in pieces if piece.kind == kind]
+        for number, name in enumerate(names):
+            line = line_of(text, (f"{kind}s", number, "id"))
+            if name in names[:number]:
+                told(f"Another {kind} is called {name}, too.", toml, line, "Rename one of them.")
+            elif name not in placed:
+                mend = f"Write :::{{{kind}}} {name} where it belongs."
+                told(f"The {kind} {name} stands nowhere on the page.", toml, line, mend)
+        for number, piece in enumerate(pieces):
+            if piece.kind != kind or not piece.argument:
+                continue
+            if piece.argument not in names:
+                mend = f"Add [[{kind}s]] with id = {piece.argument!r}, or correct the name."
+                told(f"There is no {kind} {piece.argument}.", page, piece.line, mend)
+            elif any(
+                one.kind == kind and one.argument == piece.argument for one in pieces[:number]
+            ):
+                told(
+                    f"The {kind} {piece.argument} stands here again.",
+                    page,
+                    piece.line,
+                    "Take one out.",
+                )
+    for number, question in enumerate(lab.questions):
+        if question.part and question.part not in parts:
+            line = line_of(text, ("questions", number, "part"))
+            told(f"There is no part {question.part}.", toml, line, "Add it under [[parts]].")
+    for hint in hints:
+        if hint.question not in {question.id for question in lab.questions}:
+            told(
+                f"There is no question {hint.question}.",
+                folder / "hints.md",
+                hint.line,
+                "Correct the name.",
+            )
     return problems
 
 

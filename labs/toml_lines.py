@@ -1,13 +1,14 @@
 """In which line of a TOML file a value stands.
 
 tomllib does not keep positions. This finds them again for the plain style that lab.toml is written
-in: `key = value` at the start of a line, under `[table]` and `[[array of tables]]` headers.
+in: `key = value` at the start of a line, under `[table]` and `[[array of tables]]` headers, and tables inside the last entry of
+an array (`[[questions.wrong]]`).
 """
 
 import re
 
 HEADER = re.compile(r"\s*(\[\[?)\s*([\w.-]+)\s*\]\]?\s*(#.*)?$")
-KEY = re.compile(r"\s*([\w-]+)\s*=")
+KEY = re.compile(r"\s*([\w-]+(?:\.[\w-]+)*)\s*=")
 
 Location = tuple[str | int, ...]
 
@@ -27,17 +28,23 @@ def line_of(text: str, location: Location) -> int | None:
 
 def positions_in(text: str) -> dict[Location, int]:
     found: dict[Location, int] = {}
-    counts: dict[str, int] = {}
+    counts: dict[Location, int] = {}
     here: Location = ()
     for number, line in enumerate(text.splitlines(), start=1):
         if header := HEADER.match(line):
-            name = header[2]
+            here = ()
+            *outer, name = header[2].split(".")
+            for part in outer:
+                here = (*here, part)
+                if here in counts:  # an array: its last entry so far
+                    here = (*here, counts[here] - 1)
+            here = (*here, name)
             if header[1] == "[[":
-                here = (name, counts.get(name, 0))
-                counts[name] = counts.get(name, 0) + 1
-            else:
-                here = tuple(name.split("."))
-            found[here] = number
+                counts[here] = counts.get(here, 0) + 1
+                here = (*here, counts[here] - 1)
+            found.setdefault(here, number)
         elif key := KEY.match(line):
-            found.setdefault((*here, key[1]), number)
+            names = tuple(key[1].split("."))
+            for many in range(1, len(names) + 1):
+                found.setdefault((*here, *names[:many]), number)
     return found

@@ -10,5 +10,6 @@ urlpatterns = [
     path("about/", views.about, name="about"),
     path("", include("courses.urls")),
     path("", include("streamlab.runs.urls")),
+    path("", include("labs.urls")),
     path("", include("streamlab.explorations.urls")),
 ]

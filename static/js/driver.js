@@ -4,6 +4,7 @@
 // sent when the socket is open: opening a page writes nothing.
 
 import * as wire from "./protocol.js";
+import { bar } from "./barred.js";
 import { receive } from "./messages.js";
 import { createQuestions } from "./questions.js";
 import { createExplorations } from "./explorations.js";
@@ -186,6 +187,7 @@ export function createDriver({ store, transport, post, go, copy, fetchJson }) {
       transport.send(wire.seek(at(), message.to));
       return;
     }
+    if (patch.actions) patch.actions = bar(patch.actions, store.state.asked?.forbidden);
     store.set(message.type === "status" ? afterLoss(patch) : patch);
     questions.moved();
     if (message.type === "error" && message.ref !== null) settle(message.ref);

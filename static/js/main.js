@@ -7,6 +7,8 @@ import { createInspector } from "./inspector.js";
 import { copyText, mountHeader } from "./header.js";
 import { listen } from "./keyboard.js";
 import { firstChoice } from "./messages.js";
+import { bar } from "./barred.js";
+import { mountCards } from "./cards.js";
 import { post } from "./post.js";
 import { setTimes } from "./format.js";
 import { setKeys } from "./glyphs.js";
@@ -60,7 +62,7 @@ const store = createStore({
   last: { step: preview.step, say: firstSentence, action: null, events: [] },
   position: preview.step,
   head: preview.head,
-  actions: preview.actions,
+  actions: bar(preview.actions, boot.question?.forbidden),
   marks: preview.marks ?? [],
   mutant: boot.mutant,
   rules: boot.rules,
@@ -87,6 +89,7 @@ const store = createStore({
   theme: root.dataset.theme,
   inspectorWidth: 0,
   zone: boot.time_zone_minutes,
+  asked: boot.question,
 });
 
 let driver;
@@ -124,6 +127,32 @@ const inspector = createInspector(byId("inspector"), sections, context, {
   read: (id) => (settings.read(`panel-${id}`) ?? (CLOSED_AT_FIRST.has(id) ? "closed" : "open")) !== "closed",
   write: (id, open) => settings.write(`panel-${id}`, open ? "open" : "closed"),
 });
+
+const rails = byId("rail");
+mountCards(rails, {
+  token: boot.csrf,
+  where: () => ({ run: store.state.runId, step: store.state.position }),
+  go: (url) => location.assign(url),
+  moved: showProgress,
+});
+rails.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-until]");
+  if (button) send(JSON.parse(button.dataset.until));
+});
+
+/** Points of each part, where its title stands. */
+async function showProgress() {
+  const places = [...rails.querySelectorAll("[data-progress]")];
+  if (!places.length) return;
+  const answer = await fetch(boot.urls.progress);
+  if (!answer.ok) return;
+  const { parts } = await answer.json();
+  for (const place of places) {
+    const part = parts.find((one) => one.part === place.dataset.progress);
+    place.textContent = part ? `${part.answered} of ${part.questions} answered, ${part.points} of ${part.of} points` : "";
+  }
+}
+showProgress();
 
 const app = byId("app");
 function fold(side, folded = !app.classList.contains(`${side}-folded`)) {

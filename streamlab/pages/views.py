@@ -16,8 +16,11 @@ from streamlab.runs.recordings import graph_factory
 
 
 def home(request: HttpRequest) -> HttpResponse:
-    labs = [(lab, sketch_of(lab)) for lab in catalog().labs]
-    return render(request, "pages/home.html", {"labs": labs})
+    """The labs; staff is also told which are broken, and why."""
+    found = catalog()
+    labs = [(lab, sketch_of(lab)) for lab in found.labs]
+    broken = found.problems if request.user.is_staff else ()
+    return render(request, "pages/home.html", {"labs": labs, "broken": broken})
 
 
 def sketch_of(lab: LabSpec) -> Sketch | NetworkSketch | None:

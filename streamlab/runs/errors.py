@@ -159,6 +159,54 @@ CATALOGUE: dict[str, Refusal] = {
         "This run cannot be rebuilt: {sentence}",
         "Start a new run of this lab.",
     ),
+    # ---- questions
+    "unknown_question": Refusal(
+        "The lab {lab} has no question {name}.",
+        "Go back to the lab: it may have been edited.",
+        status=404,
+    ),
+    "unknown_submission": Refusal(
+        "There is no such submission of yours.",
+        "Open it in the browser, or with the account, that it was made with.",
+        status=404,
+    ),
+    "no_variant": Refusal(
+        "This question has not been begun.",
+        "Begin it; then answer.",
+    ),
+    "answer_first": Refusal(
+        "This run goes on once the question is answered.",
+        "Answer it; then step on and see.",
+        status=409,
+    ),
+    "answered": Refusal(
+        "This question is answered already.",
+        "Ask for another variant.",
+        status=409,
+    ),
+    "still_judged": Refusal(
+        "An answer to this question is still being judged.",
+        "Reload the page; it shows what came out, or lets you ask.",
+        status=409,
+    ),
+    "wrong_run": Refusal(
+        "This run is not one of the question: it has another seed, other parameters, or another protocol.",
+        "Open the question's own run, and drive that.",
+    ),
+    "no_hint": Refusal(
+        "There is no further hint to this question.",
+        "Read those that are there again.",
+    ),
+    "no_replay": Refusal(
+        "This report is about no run.",
+        "Read its sentences.",
+        status=404,
+    ),
+    "question_broken": Refusal(
+        "This question cannot be asked at present.",
+        "Tell your instructor: manage.py checklabs says what is wrong with it.",
+        status=503,
+    ),
     "not_saved": Refusal(
         "The step could not be saved, so it was not taken.",
         "Ask again; if it happens again, tell whoever runs this server that its disk may be full.",

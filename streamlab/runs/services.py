@@ -16,7 +16,7 @@ from streamlab.runs import logs
 from streamlab.runs.bundles import bundle_archive, bundle_lab
 from streamlab.runs.errors import RunError
 from streamlab.runs.leases import holder_is_gone
-from streamlab.runs.models import Lease, LogEntry, Run, ShareLink
+from streamlab.runs.models import Bundle, Lease, LogEntry, Run, ShareLink
 from streamlab.runs.recordings import ENGINE_VERSION, POLICIES
 from streamlab.runs.schemes import SCHEME, SCHEMES
 from streamlab.runs.selectors import Owner, run_log
@@ -106,6 +106,51 @@ def run_create(
         user_id=owner.user_id,
         expires=expiry(owner.user_id),
     )
+
+
+def run_of_choices(
+    *,
+    bundle: Bundle,
+    lab: LabSpec,
+    owner: Owner,
+    title: str,
+    seed: int,
+    parameters: dict[str, Any],
+    mutant: str,
+    invariants: list[str],
+    log: Sequence[logs.Entry],
+    position: int,
+) -> Run:
+    """A run that has been driven already: its log is written with it, and it stands at `position`."""
+    log = logs.join(log)
+    with transaction.atomic():
+        run = Run.objects.create(
+            title=title[:TITLES_MAX],
+            lab=lab.slug,
+            bundle=bundle,
+            engine=ENGINE_VERSION,
+            parameters=parameters,
+            policy=lab.scheduler,
+            seed=seed,
+            mutant=mutant,
+            invariants=invariants,
+            visitor=owner.visitor,
+            user_id=owner.user_id,
+            expires=expiry(owner.user_id),
+            head=logs.length(log),
+            position=position,
+        )
+        LogEntry.objects.bulk_create(
+            LogEntry(
+                run=run,
+                index=index,
+                kind=entry[0],
+                payload=None if entry[0] == "policy" else entry[1],
+                n=logs.steps_of(entry),
+            )
+            for index, entry in enumerate(log)
+        )
+    return run
 
 
 def run_branch(*, run_id: str, fork_step: int) -> Run:

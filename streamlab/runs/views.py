@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from engine.errors import StreamLabError
+from labs.pages import Piece
 from labs.spec import LabSpec
 from streamlab.runs import protocol, selectors, services
 from streamlab.runs.bundles import bundle_lab
@@ -119,8 +120,12 @@ async def viewer(
     picture: dict[str, Any] | None = None,
     create: str | None = None,
     like: Run | None = None,
+    about: dict[str, Any] | None = None,
 ) -> HttpResponse:
-    """The page with everything that it needs before its socket is open, in `boot`."""
+    """The page with everything that it needs before its socket is open, in `boot`.
+
+    about: the question that the page is about, where it is about one: {id, title, forbidden}.
+    """
     shown = run or like
     if picture is None:
         picture = await first_picture(lab, run)
@@ -134,12 +139,13 @@ async def viewer(
         "rules": offered(lab.kind),
         "values": shown.parameters if shown else lab.parameter_values({}),
         "preview": picture,
-        "parameters": [parameter.model_dump() for parameter in lab.parameters],
+        "parameters": [] if about else [parameter.model_dump() for parameter in lab.parameters],
         "schemes": [
             {"name": name, "label": scheme.label, "sentence": scheme.sentence}
             for name, scheme in SCHEMES.items()
-            if name in lab.schemes and lab.kind == "job"
+            if name in lab.schemes and lab.kind == "job" and not about
         ],
+        "question": about,
         "time_zone_minutes": lab.time_zone_minutes,
         "time_zone_name": lab.time_zone_name,
         "time_format": lab.time_format,
@@ -153,13 +159,28 @@ async def viewer(
             "share": "/runs/{run}/share/",
             "compare": "/runs/{run}/compare/",
             "socket": "/ws/runs/{run}/",
+            "progress": reverse("progress", kwargs={"slug": lab.slug}),
             "explorations": "/explorations/",
             "exploration_run": "/explorations/{exploration}/run/",
             "exploration_socket": "/ws/explorations/{exploration}/",
         },
     }
-    shown_to = {"boot": boot, "lab": lab, "run": run, "compare": compare_address(lab, picture)}
-    return render(request, "runs/viewer.html", shown_to)
+    content = {
+        "boot": boot,
+        "lab": lab,
+        "run": run,
+        "about": about,
+        "pieces": pieces_of(lab, about),
+        "compare": compare_address(lab, picture),
+    }
+    return render(request, "runs/viewer.html", content)
+
+
+def pieces_of(lab: LabSpec, about: dict[str, Any] | None) -> list[Piece]:
+    """What the page says: all of it, or the question that it is about."""
+    if about is None:
+        return list(lab.pieces)
+    return [one for one in lab.pieces if one.kind == "question" and one.argument == about["id"]]
 
 
 def compare_address(lab: LabSpec, picture: dict[str, Any]) -> str:
@@ -217,8 +238,9 @@ async def run_share(request: HttpRequest, run_id: str) -> HttpResponse:
     return JsonResponse({"url": request.build_absolute_uri(path)})
 
 
-def told(run: Run) -> HttpResponse:
-    url = reverse("run", kwargs={"run_id": run.pk})
+def told(run: Run, url: str = "") -> HttpResponse:
+    """url: where the page of it is, if not at its own address."""
+    url = url or reverse("run", kwargs={"run_id": run.pk})
     return JsonResponse({"run": run.pk, "url": url}, status=201)
 
 

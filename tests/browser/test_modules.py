@@ -59,7 +59,11 @@ def test_pure_modules_touch_no_document() -> None:
         assert not re.search(r"\b(document|window|localStorage)\.", text), name
 
 
-PAGES = {"modules.html": "main.js", "compare_modules.html": "compare/main.js"}
+PAGES = {
+    "modules.html": "main.js",
+    "compare_modules.html": "compare/main.js",
+    "submission_modules.html": "submission.js",
+}
 
 
 def reached_from(start: str) -> set[str]:
