@@ -132,6 +132,31 @@ def test_failures_are_counted_in_a_row():
     assert state_of(recording) == "restarting"
 
 
+def test_the_count_of_failures_begins_anew_after_the_job_has_failed():
+    recording = Recording(counting(40, 40, tolerated_failures=1), Policy("round_robin"))
+    for failures in (2, 1):
+        for _ in range(failures):
+            assert state_of(recording) == "running"
+            recording.apply(REFUSE)
+            number = str(recording.runtime.coordinator.next_id)
+            recording.apply(CHECKPOINT)
+            while recording.view()["checkpoints"][number]["status"] == "triggered":
+                recording.step(1)
+        if failures == 2:
+            assert state_of(recording) == "restarting"
+            recording.act("restart")
+    assert state_of(recording) == "running", "one failure after the restart is tolerated again"
+
+
+def test_records_are_held_watermarks_are_not():
+    """Behind the barrier of A wait two records and a watermark until that of B has come."""
+    recording = aligning()
+    read(recording, 0)
+    assert len(recording.view()["channels"][A]["queue"]) == 3
+    act(recording, "trigger:source[1]", f"take:{B}")
+    assert part_of(recording, "count[0]")["held"] == 2
+
+
 # Several at once
 
 

@@ -99,6 +99,23 @@ def test_what_found_no_buffer_is_saved_by_its_sender_and_the_rest_by_its_receive
     assert counts(to_the_end(recording)) == {"k": 4}
 
 
+def test_what_is_in_flight_is_uploaded_with_the_state():
+    """The state is empty: whatever the storage still has to get is channel state."""
+    recording = unaligned(upload_bytes=5)
+    read(recording, 0, times=3)
+    recording.apply(CHECKPOINT)
+    act(recording, "trigger:source[0]", f"barrier:{A}")
+    part = part_of(recording, "count[0]")
+    assert (part["bytes"], part["saved"]) == (0, 4)
+    assert part["left"] == part["saved_bytes"] > 5
+    uploads = 0
+    while "upload:count[0]" in possible(recording):
+        act(recording, "upload:count[0]")
+        uploads += 1
+    assert uploads == -(-part["saved_bytes"] // 5)
+    assert "ack:count[0]" not in possible(recording), "the barrier of B is still under way"
+
+
 def test_a_savepoint_is_aligned_all_the_same():
     recording = unaligned()
     read(recording, 0, times=2)
