@@ -19,10 +19,10 @@ from streamlab.runs import logs
 from streamlab.runs.bundles import bundle_archive, bundle_folder, bundle_lab
 from streamlab.runs.errors import CATALOGUE, RunError
 from streamlab.runs.leases import holder_is_gone
-from streamlab.runs.models import Bundle, LogEntry, Run
+from streamlab.runs.models import Bundle, Run
 from streamlab.runs.recordings import ENGINE_VERSION
 from streamlab.runs.selectors import Owner, run_log
-from streamlab.runs.services import TITLES_MAX, expiry
+from streamlab.runs.services import TITLES_MAX, expiry, log_write
 
 SILENT_SECONDS = 30
 """A server process that has not told for so long how far a search is has ended."""
@@ -236,16 +236,7 @@ def exploration_open(*, exploration: Exploration) -> Run:
             head=head,
             position=head,
         )
-        LogEntry.objects.bulk_create(
-            LogEntry(
-                run=run,
-                index=index,
-                kind=entry[0],
-                payload=None if entry[0] == "policy" else entry[1],
-                n=logs.steps_of(entry),
-            )
-            for index, entry in enumerate(log)
-        )
+        log_write(run=run, log=log)
         Exploration.objects.filter(pk=exploration.pk).update(opened=run)
     return run
 

@@ -1,7 +1,7 @@
 """What changes the stored runs. Synchronous; the live side calls it in Django's database thread."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -140,17 +140,22 @@ def run_of_choices(
             head=logs.length(log),
             position=position,
         )
-        LogEntry.objects.bulk_create(
-            LogEntry(
-                run=run,
-                index=index,
-                kind=entry[0],
-                payload=None if entry[0] == "policy" else entry[1],
-                n=logs.steps_of(entry),
-            )
-            for index, entry in enumerate(log)
-        )
+        log_write(run=run, log=log)
     return run
+
+
+def log_write(*, run: Run, log: Iterable[logs.Entry]) -> None:
+    """The first entries of a run that has none yet."""
+    LogEntry.objects.bulk_create(
+        LogEntry(
+            run=run,
+            index=index,
+            kind=entry[0],
+            payload=None if entry[0] == "policy" else entry[1],
+            n=logs.steps_of(entry),
+        )
+        for index, entry in enumerate(log)
+    )
 
 
 def run_branch(*, run_id: str, fork_step: int) -> Run:
@@ -183,16 +188,7 @@ def run_copy(*, link: ShareLink, owner: Owner) -> Run:
             title=shared.title,
             digests=shared.digests[: link.step // 1000],
         )
-        LogEntry.objects.bulk_create(
-            LogEntry(
-                run=run,
-                index=index,
-                kind=entry[0],
-                payload=None if entry[0] == "policy" else entry[1],
-                n=logs.steps_of(entry),
-            )
-            for index, entry in enumerate(run_log(run=shared, steps=link.step))
-        )
+        log_write(run=run, log=run_log(run=shared, steps=link.step))
     return run
 
 
