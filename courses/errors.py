@@ -1,16 +1,6 @@
 """Every refusal of accounts and courses: code, sentence, place, mend. The table in docs/howto/courses.md is generated from it."""
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """`sentence` and `mend` may hold {names} that the raiser fills in. status: of the answer over HTTP."""
-
-    sentence: str
-    mend: str
-    status: int = 400
-
+from streamlab.refusals import Refusal, Refused
 
 CATALOGUE: dict[str, Refusal] = {
     "not_found": Refusal(
@@ -111,17 +101,10 @@ CATALOGUE: dict[str, Refusal] = {
 }
 
 
-class CourseError(Exception):
-    """A refusal from the catalogue. `place` names the field, line or person that it is about."""
+class CourseError(Refused):
+    """A refusal of accounts and courses."""
 
-    def __init__(self, code: str, *, place: str = "", **values: object) -> None:
-        refusal = CATALOGUE[code]
-        self.code = code
-        self.sentence = refusal.sentence.format(**values)
-        self.place = place
-        self.mend = refusal.mend.format(**values)
-        self.status = refusal.status
-        super().__init__(self.sentence)
+    catalogue = CATALOGUE
 
     def __str__(self) -> str:
         where = f" ({self.place})" if self.place else ""

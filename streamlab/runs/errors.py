@@ -4,22 +4,7 @@ The table in docs/protocol.md is generated from this catalogue. Errors of the en
 have the same four parts and reach the browser unchanged.
 """
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """A catalogue entry. `sentence` and `mend` may hold {names} that the raiser fills in.
-
-    closes: the connection ends after it, with this websocket close code; 0 keeps it open.
-    status: of the answer to a request over HTTP.
-    """
-
-    sentence: str
-    mend: str
-    closes: int = 0
-    status: int = 400
-
+from streamlab.refusals import Refusal, Refused
 
 CATALOGUE: dict[str, Refusal] = {
     # ---- the form of a message
@@ -254,15 +239,7 @@ CATALOGUE: dict[str, Refusal] = {
 }
 
 
-class RunError(Exception):
-    """A refusal from the catalogue. `place` names the field, step or address that it is about."""
+class RunError(Refused):
+    """A refusal of a run."""
 
-    def __init__(self, code: str, *, place: str = "", **values: object) -> None:
-        refusal = CATALOGUE[code]
-        self.code = code
-        self.sentence = refusal.sentence.format(**values)
-        self.place = place
-        self.mend = refusal.mend.format(**values)
-        self.closes = refusal.closes
-        self.status = refusal.status
-        super().__init__(self.sentence)
+    catalogue = CATALOGUE
